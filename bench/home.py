@@ -42,12 +42,12 @@ def main() -> None:
     parser = arguments("home")
     parser.add_argument("--seconds", type=float, default=120.0)
     options = parser.parse_args()
-    with installation() as (server, database):
+    with installation() as (tops, database):
         time.sleep(_WARM_UP)
         settle(database)
-        before, count, began = tree(server), database_counts(database), time.monotonic()
+        before, count, began = tree(*tops), database_counts(database), time.monotonic()
         time.sleep(options.seconds)
-        lasted, after = time.monotonic() - began, tree(server)
+        lasted, after = time.monotonic() - began, tree(*tops)
         commits, wal = (late - early for late, early in zip(database_counts(database), count, strict=True))
         rows = {}
         for pid, one in after.items():
@@ -61,8 +61,8 @@ def main() -> None:
 
 
 @contextmanager
-def installation() -> Iterator[tuple[int, str]]:
-    """A new installation; yields the id of its supervisor and the URL of its database."""
+def installation() -> Iterator[tuple[list[int], str]]:
+    """A new installation; yields the ids of its supervisor and keepers, and the URL of its database."""
     var = Path(tempfile.mkdtemp(prefix="home-", dir=CHECKOUT / "var"))
     port = str(free_port())
     environment = os.environ | {"CARILLON_VAR": str(var), "PORT": port}
@@ -77,18 +77,19 @@ def installation() -> Iterator[tuple[int, str]]:
             time.sleep(0.5)
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/") as page:
             page.read()
-        yield server.pid, as_superuser(Postgres(var).url() or "")
+        keepers = [int(keeper.read_text()) for keeper in var.glob("*/keeper")]
+        yield [server.pid, *keepers], as_superuser(Postgres(var).url() or "")
     finally:
         server.terminate()
         server.wait(90)
         shutil.rmtree(var)
 
 
-def tree(top: int) -> dict[int, Process]:
-    """The processes below `top`, with it."""
+def tree(*tops: int) -> dict[int, Process]:
+    """These processes and those below them."""
     every = {int(entry.name): entry for entry in Path("/proc").iterdir() if entry.name.isdecimal()}
     read = {pid: found for pid, entry in every.items() if (found := process(entry))}
-    inside = {top}
+    inside = set(tops)
     while more := {pid for pid, one in read.items() if one.parent in inside} - inside:
         inside |= more
     return {pid: one for pid, one in sorted(read.items()) if pid in inside}

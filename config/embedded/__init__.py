@@ -52,8 +52,7 @@ def urls(database_url: str = "", redis_url: str = "") -> tuple[str, str]:
     if not redis_url:
         engines.append(Redis(var))
     try:
-        for engine in engines:
-            _bring_up(engine)  # all of them first, to start in parallel
+        _bring_up(*engines)  # all of them first, to start in parallel
         ready = {engine.name: _when_ready(engine) for engine in engines}
     except OSError as error:
         if not error.filename:
@@ -97,44 +96,48 @@ def leave() -> None:
         os.close(alone)
 
 
-def _bring_up(engine: Engine) -> bool:
-    """Register this process as a user, and start a keeper if there is none; return whether one was started."""
-    engine.locate()
-    engine.home.mkdir(parents=True, exist_ok=True)
-    if engine.home not in _used:
-        # Waits only while a keeper stops the engine: it holds the lock until then.
-        _used[engine.home] = engine, shared(engine.home / "users", within=60.0)
-    if (lock := exclusive(engine.home / "keeper")) is None:
-        return False
+def _bring_up(*engines: Engine) -> bool:
+    """Register this process as a user, and start keepers where there are none; return whether one was started."""
+    locks: dict[Engine, int] = {}
     try:
-        engine.failure.unlink(missing_ok=True)
-        if engine.running_pid() is None:
-            say(f"Starting {engine.title} in {_short(engine.home)} …")
-        engine.prepare()
-        _spawn_keeper(engine, lock)
+        for engine in engines:
+            engine.locate()
+            engine.home.mkdir(parents=True, exist_ok=True)
+            if engine.home not in _used:
+                # Waits only while a keeper stops the engine: it holds the lock until then.
+                _used[engine.home] = engine, shared(engine.home / "users", within=60.0)
+            if (lock := exclusive(engine.home / "keeper")) is None:
+                continue
+            locks[engine] = lock
+            engine.failure.unlink(missing_ok=True)
+            if engine.running_pid() is None:
+                say(f"Starting {engine.title} in {_short(engine.home)} …")
+            engine.prepare()
+        if locks:
+            _start_keepers(locks)
     finally:
-        os.close(lock)
-    return True
+        for lock in locks.values():
+            os.close(lock)
+    return bool(locks)
 
 
-def _spawn_keeper(engine: Engine, lock: int) -> None:
-    """Start a keeper that inherits `lock`, so that the lock always has a holder."""
-    with suppress(FileNotFoundError):
-        engine.log.replace(engine.home / "log.1")
+def _start_keepers(locks: dict[Engine, int]) -> None:
+    """Start keepers that inherit these locks, so that each lock always has a holder."""
+    for engine in locks:
+        with suppress(FileNotFoundError):
+            engine.log.replace(engine.home / "log.1")
     with engine.log.open("ab") as log:
-        keeper = subprocess.Popen(
-            [sys.executable, "-m", "config.embedded.keeper", engine.name, str(lock)],
+        subprocess.run(
+            [sys.executable, "-m", "config.embedded.keeper", *(f"{one.name}={lock}" for one, lock in locks.items())],
             cwd=CHECKOUT,
             env={**os.environ, "CARILLON_VAR": str(engine.home.parent)},
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
-            pass_fds=[lock],
+            pass_fds=locks.values(),
             start_new_session=True,
+            check=False,  # `_when_ready` finds that there is no keeper
         )
-    keeper.returncode = 0  # it outlives us on purpose: avoids a ResourceWarning
-    os.ftruncate(lock, 0)
-    os.pwrite(lock, str(keeper.pid).encode(), 0)
 
 
 def _when_ready(engine: Engine) -> str:

@@ -1,6 +1,7 @@
 """The process that starts one engine, restarts it when it dies, and stops it when it has no users.
 
-`python -m config.embedded.keeper ENGINE LOCK`; LOCK is an inherited descriptor. `embedded.urls()` starts it.
+`python -m config.embedded.keeper ENGINE=LOCK …` leaves one for each engine behind; LOCK is an inherited descriptor.
+`embedded.urls()` starts it.
 """
 
 import os
@@ -106,7 +107,24 @@ def _waking_pipe() -> int:
     return woken
 
 
+def main() -> None:
+    """Start a fork for each engine: forks share half of their memory."""
+    locks = {name: int(lock) for name, _, lock in (word.partition("=") for word in sys.argv[1:])}
+    for name, lock in locks.items():
+        os.set_inheritable(lock, False)  # the engine must not inherit the lock of its keeper
+        if pid := os.fork():
+            os.ftruncate(lock, 0)
+            os.pwrite(lock, str(pid).encode(), 0)
+            continue
+        for other in locks.values():
+            if other != lock:
+                os.close(other)
+        engine = {"postgres": Postgres, "redis": Redis}[name](var_dir())
+        with engine.log.open("ab") as log:
+            os.dup2(log.fileno(), 1)
+            os.dup2(log.fileno(), 2)
+        sys.exit(Keeper(engine).keep())
+
+
 if __name__ == "__main__":
-    name, lock = sys.argv[1:]
-    os.set_inheritable(int(lock), False)  # the engine must not inherit the lock of its keeper
-    sys.exit(Keeper({"postgres": Postgres, "redis": Redis}[name](var_dir())).keep())
+    main()

@@ -127,8 +127,7 @@ class Postgres(Engine):
             "unix_socket_directories": f'"{self.socket.parent}"',
             "unix_socket_permissions": "0700",
             "max_connections": "100",
-            "shared_buffers": "128MB",
-            "wal_buffers": "1MB",
+            "shared_buffers": "32MB",
             # For one small machine: no processes that wait for nothing, and little WAL while idle.
             # There is a checkpoint after 1 GB of WAL, too.
             "io_method": "sync",

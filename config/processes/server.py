@@ -164,6 +164,7 @@ def _load() -> None:
     """Import what the children share. It opens no connection to PostgreSQL or Redis and starts no thread."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     import django
+    from django.apps import apps
     from django.conf import settings
 
     # django-ninja asks this package for a signal. Its other modules are for tests, and take 5 MiB.
@@ -180,6 +181,8 @@ def _load() -> None:
         import_module(module)
     for name in ("jobs.kinds", "events.flows"):
         import_module(name).registry.all()
+    for model in apps.get_models():  # fill the caches of its fields
+        _ = model._meta.get_fields(), model._meta.fields_map
     gc.collect()
     gc.freeze()  # a collection in a child would write to what it shares
     _filling.extend(fill_free_places())

@@ -12,7 +12,6 @@ from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 from dateutil import tz
-from icalendar.timezone.windows_to_olson import WINDOWS_TO_OLSON
 
 from common.times.zone_names import known
 from schedules.job_kinds.calendar_lines import Component
@@ -62,6 +61,8 @@ class Zones:
 
 
 def _exact(written: str) -> str | None:
+    from icalendar.timezone.windows_to_olson import WINDOWS_TO_OLSON  # all of the package: 2.5 MiB in each process
+
     plain = written.strip(' "/')
     names = _lower()
     return names.get(plain.replace(" ", "_").lower()) or names.get(WINDOWS_TO_OLSON.get(plain, "").lower())
