@@ -13,6 +13,7 @@ CHECKOUT = Path(__file__).parents[2]
 PAGES = [*(CHECKOUT / "docs").glob("*.md"), CHECKOUT / "README.md"]
 # The examples of docs/adding-a-provider.md and docs/adding-a-job-kind.md, which their readers write.
 EXAMPLES = {
+    "aio.py",  # written when the client is built
     "jobs/kinds/tides.py",
     "notifications/providers/pigeon.py",
     "tests/unit/notifications/providers/test_pigeon.py",
