@@ -26,7 +26,7 @@ from common.redis import live_wakes, sentinels
 from live import presence
 from live.presence import Seat
 from live.socket import SESSION_ENDED, Socket
-from notifications.web.live import states
+from notifications.deliveries.inbox_state import states
 from people.sign_in import sessions
 
 log = logging.getLogger(__name__)

@@ -10,11 +10,11 @@ from django.conf import settings
 from django.core.validators import RegexValidator
 from django.utils.translation import gettext as _, gettext_lazy
 
+from common.forms.edit_form import EditForm, SharedFields, refuse
+from common.forms.versioned_form import Conflict
 from common.texts.types import StrOrPromise
 from common.texts.written import check_line, check_text
 from common.uuid7 import uuid7
-from common.web.edit_form import EditForm, SharedFields, refuse
-from common.web.versioned_form import Conflict
 from events.flows.incident import Incident
 from events.inputs.seconds_field import SecondsField
 from events.models import FlowSettings

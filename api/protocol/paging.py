@@ -13,8 +13,8 @@ from pydantic import BaseModel, Field
 
 from api.protocol.answers import answer, to_json
 from api.protocol.problems import FieldError, invalid
+from common.database import paging as windows
 from common.database.damaged import readable
-from common.web import paging as windows
 
 T = TypeVar("T")
 Row = TypeVar("Row", bound=Model)
@@ -74,7 +74,7 @@ def answer_search(
     by: str = "",
     among: QuerySet[Row] | None = None,
 ) -> HttpResponse:
-    """As `answer_page`, in the order of `by`; for `among` see `common.web.paging`: a page may be short, with a next."""
+    """As `answer_page`, in the order of `by`; for `among` see `paging`: a page may be short, with a next."""
 
     def read_chunk(last: str, size: int) -> _Chunk[Row]:
         result = windows.page(rows, QueryDict(f"before={quote(last)}"), size, by, among)

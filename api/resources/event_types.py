@@ -20,7 +20,7 @@ from api.protocol.fields import Body, Instant, Partial, Replacement, limited, on
 from api.protocol.problems import Problem, conflict, require_unchanged, require_valid
 from api.resources.event_bodies import Type
 from common.database.damaged import object_of
-from common.web import versioned_form
+from common.forms import versioned_form
 from events.inputs import type_form
 from events.inputs.type_form import TypeForm
 from events.models import RegisteredType

@@ -16,7 +16,7 @@ from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of
 from api.protocol.fields import Body, Instant, Search, one_of
 from api.protocol.problems import FieldError, conflict, invalid
-from common.web.paging import LAST_ID, Span
+from common.database.paging import LAST_ID, Span
 from jobs.batches import leavers
 from notifications.channels.text_preview import Reading
 from notifications.deliveries import acknowledge, withdrawal

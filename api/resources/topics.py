@@ -17,7 +17,7 @@ from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of
 from api.protocol.fields import Body, Instant, Partial, Replacement, one_of
 from api.protocol.problems import FieldError, conflict, invalid, require_unchanged, require_valid
-from common.web import versioned_form
+from common.forms import versioned_form
 from events.models import Event, Subscription, Topic
 from events.topics import changes, subscriptions
 from events.topics.changes import COUNTED, AddressForm, TopicForm

@@ -14,11 +14,11 @@ from django.http import QueryDict
 from django.utils.text import format_lazy
 from django.utils.translation import gettext as _, gettext_lazy
 
+from common.forms.edit_form import EditForm, SharedFields, WholeNumberField, refuse
+from common.forms.versioned_form import Conflict
 from common.texts.numbers import grouped_lazy
 from common.texts.types import StrOrPromise
 from common.uuid7 import uuid7
-from common.web.edit_form import EditForm, SharedFields, WholeNumberField, refuse
-from common.web.versioned_form import Conflict
 from events.inputs.conditions_field import MOST_CONDITIONS, ConditionsField, check_field
 from events.inputs.differences import differences
 from events.inputs.seconds_field import SecondsField

@@ -9,11 +9,11 @@ from uuid import UUID
 
 from common import correlation
 from common.database.postgres import change
-from common.time_limit import TimeLimitReached, limited
 from events import flows
 from events.flows.base import Flow, Refused, Step, StepCall, TryLater
 from events.models import Step as StepRow, StepAttempt
 from events.pure import types
+from events.pure.time_limit import TimeLimitReached, limited
 from events.reasons import EventCode
 from events.runs import steps
 from events.runs.advance import LARGEST_STATE, Stopped, stored_json

@@ -11,13 +11,13 @@ from uuid import uuid5
 from django.conf import settings
 from django.urls import reverse
 
-from common.time_limit import limited
 from events.flows.base import Flow, NewEvent, Turn, UnknownVersion
 from events.intake.handling import EventClaim
 from events.models import Run
 from events.models.flow import LONGEST_KEY
 from events.pure import matching, types
 from events.pure.envelope import LARGEST_DATA, LONGEST_DELAY, MOST_AT_ONCE, Envelope
+from events.pure.time_limit import limited
 from events.reasons import EventCode
 from events.runs import steps
 from work.reasons import Reason

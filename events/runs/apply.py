@@ -13,12 +13,12 @@ from django.db.models.functions import Now
 from pydantic import ValidationError
 
 from common.database.postgres import blames_no_row, is_locked
-from common.time_limit import TimeLimitReached
 from events import flows
 from events.flows.base import Flow
 from events.intake.handling import EventClaim
 from events.models import FlowEffect, FlowSettings, Run
 from events.pure import types
+from events.pure.time_limit import TimeLimitReached
 from events.reasons import EventCode
 from events.runs import lock
 from events.runs.advance import SECONDS, Stopped, advance, key_of, why_not

@@ -12,7 +12,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from common.web import paging
+from common.database import paging
 from events.flows.incident import ACKNOWLEDGED
 from events.intake import ledger, usage
 from events.intake.trace import Row, Trace, trace

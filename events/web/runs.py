@@ -11,7 +11,7 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 
-from common.web import paging
+from common.database import paging
 from events import flows
 from events.flows.incident import ACKNOWLEDGED, RESOLVED, Incident
 from events.models import Run, Step

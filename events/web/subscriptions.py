@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 
-from common.web import paging
+from common.database import paging
 from events.models import Subscription, Topic
 from events.topics import subscriptions
 from events.topics.subscriptions import ChannelsForm

@@ -9,7 +9,8 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 
-from common.web import paging, versioned_form
+from common.database import paging
+from common.forms import versioned_form
 from events.inputs import differences
 from events.models import Subscription, Topic
 from events.topics import changes, subscriptions

@@ -9,7 +9,7 @@ from django import forms
 from django.utils.text import format_lazy
 from django.utils.translation import gettext as _, gettext_lazy
 
-from common.web.edit_form import WholeNumberField
+from common.forms.edit_form import WholeNumberField
 from jobs.kinds.base import LONGEST_FRESH, Ask, JobKind
 from jobs.reading.fetch import Fetch, Refused, Unfit, origin, problem
 from jobs.reasons import JobCode

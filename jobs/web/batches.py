@@ -9,9 +9,9 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 
 from common.admin.base import as_uuid
+from common.database import paging
 from common.redis.request_limiter import limit_page
 from common.texts.numbers import grouped
-from common.web import paging
 from jobs.batches import audiences, progress as batches
 from jobs.models import Batch
 from notifications.models import Notification

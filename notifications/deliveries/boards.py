@@ -76,7 +76,7 @@ def addressed(token: str) -> Channel | None:
 
 
 def mark(messages: Sequence[BoardMessage]) -> str:
-    """Changes when one is added or answered; `notifications.web.live` says the same of all boards of an account."""
+    """Changes when one is added or answered; `inbox_state` says the same of all boards of an account."""
     answered = sum(one.notification is not None and one.notification.acknowledged_at is not None for one in messages)
     return f"{messages[0].id if messages else 0}-{answered}"
 

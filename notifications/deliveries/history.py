@@ -11,9 +11,9 @@ from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Prefetch, QuerySet
 
+from common.database.paging import FIRST_ID, LAST_ID, Span
 from common.database.postgres import column, query
 from common.uuid7 import first_of
-from common.web.paging import FIRST_ID, LAST_ID, Span
 from notifications.models import Delivery, Notification
 
 EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)

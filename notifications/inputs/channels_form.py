@@ -14,8 +14,8 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext as _, gettext_lazy
 
 from common.database import postgres
+from common.forms.edit_form import TypedForm, WholeNumberField, refuse
 from common.texts.types import StrOrPromise
-from common.web.edit_form import TypedForm, WholeNumberField, refuse
 from notifications.messages.change_types import STATUS
 from notifications.models import Channel, sort_channels
 from notifications.models.channel import VERIFIED_SQL

@@ -13,8 +13,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from common.admin.base import as_uuid
+from common.database import paging
 from common.times import dates, snooze
-from common.web import paging
 from notifications.deliveries import acknowledge
 from notifications.messages.links import ANSWER
 from notifications.models import Notification

@@ -9,8 +9,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _, gettext_lazy
 
-from common.database import replica
-from common.web import paging
+from common.database import paging, replica
 from notifications.deliveries import dead_letters, withdrawal
 from notifications.deliveries.dead_letters import What
 from notifications.deliveries.history import candidates, with_delivery

@@ -9,8 +9,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _, ngettext
 
 from common.admin.base import as_uuid
+from common.database import paging
 from common.redis import live_wakes
-from common.web import paging
 from notifications.deliveries.members import name_teams
 from notifications.messages.links import LEAVE
 from notifications.models import Delivery, Notification

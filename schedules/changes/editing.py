@@ -14,8 +14,8 @@ from uuid import UUID
 from django.conf import settings
 from django.db import transaction
 
+from common.forms.versioned_form import Conflict
 from common.uuid7 import uuid7
-from common.web.versioned_form import Conflict
 from jobs.changes import reminders
 from notifications.models import Channel
 from people.models import User

@@ -6,8 +6,8 @@ from typing import Any, cast
 from django import forms
 from django.utils.translation import gettext as _, gettext_lazy
 
+from common.forms.edit_form import refuse
 from common.texts.numbers import grouped
-from common.web.edit_form import refuse
 from common.zones import FIRST_ZONE
 from jobs.batches import audiences
 from people.models import User

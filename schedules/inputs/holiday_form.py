@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext as _, gettext_lazy
 
-from common.web.edit_form import refuse
+from common.forms.edit_form import refuse
 from people.models import User
 from schedules.firing import holidays
 from schedules.inputs.list_fields import TagsField

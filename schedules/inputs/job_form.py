@@ -11,7 +11,7 @@ from django.core.exceptions import ValidationError
 from django.utils.text import format_lazy
 from django.utils.translation import gettext as _, gettext_lazy
 
-from common.web.edit_form import EditForm, WholeNumberField, refuse
+from common.forms.edit_form import EditForm, WholeNumberField, refuse
 from jobs import kinds
 from jobs.kinds.base import JobKind
 from jobs.models import Connection

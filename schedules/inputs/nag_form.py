@@ -8,7 +8,7 @@ from uuid import UUID
 from django import forms
 from django.utils.translation import gettext_lazy
 
-from common.web.edit_form import WholeNumberField
+from common.forms.edit_form import WholeNumberField
 from notifications.inputs.channels_form import ChannelsField
 from notifications.models import Channel
 

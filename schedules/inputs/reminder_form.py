@@ -11,10 +11,10 @@ from django.conf import settings
 from django.utils.text import Truncator, format_lazy
 from django.utils.translation import gettext as _, gettext_lazy
 
+from common.forms.edit_form import SharedFields, WholeNumberField, refuse
 from common.texts.numbers import grouped, grouped_lazy
 from common.texts.types import StrOrPromise
 from common.uuid7 import uuid7
-from common.web.edit_form import SharedFields, WholeNumberField, refuse
 from notifications.inputs.channels_form import ChannelsField, ChannelsForm
 from notifications.inputs.text_fields import BodyField, TitleField
 from notifications.messages import text

@@ -9,8 +9,8 @@ from django.utils.dates import MONTHS, WEEKDAYS
 from django.utils.functional import lazy
 from django.utils.translation import gettext_lazy
 
+from common.forms.edit_form import TypedForm
 from common.texts.types import StrOrPromise
-from common.web.edit_form import TypedForm
 from schedules.rules import InvalidRule, Rule, WorkingDays, fields, repetition, words
 from schedules.rules.repetition import WORKDAY, Repetition
 from schedules.rules.rrule import RRule

@@ -10,8 +10,8 @@ from django import forms
 from django.http import QueryDict
 from django.utils.translation import gettext as _, gettext_lazy
 
+from common.forms.edit_form import WholeNumberField, refuse
 from common.texts.types import StrOrPromise
-from common.web.edit_form import WholeNumberField, refuse
 from schedules import rules
 from schedules.firing.forecast import Coming, Forecast, Silent
 from schedules.inputs import repeat_form

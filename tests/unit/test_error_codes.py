@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-FORMS = [*sorted(Path().glob("*/inputs/**/*.py")), Path("events/pure/steps.py"), Path("common/web/edit_form.py")]
+FORMS = [*sorted(Path().glob("*/inputs/**/*.py")), Path("events/pure/steps.py"), Path("common/forms/edit_form.py")]
 
 
 def without_code(source: str) -> Iterator[str]:

@@ -8,11 +8,11 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
 
+from common.forms import json_file
+from common.forms.json_file import MOST, FileRefused
 from common.parsing.budget import OverBudget
 from common.redis.request_slots import TooManyImports, one_import
 from common.texts.numbers import grouped
-from common.web import json_file
-from common.web.json_file import MOST, FileRefused
 from notifications.inputs.channels_form import ChannelsForm
 from people.access.requests import PersonRequest, person_form
 from people.models import User

@@ -24,9 +24,9 @@ from api.resources.transfer.section import Entry, Taker, read
 from api.resources.transfer.sections import SECTIONS, BadgeEntry, ChannelEntry, StatusPageEntry, SubscriptionEntry
 from api.resources.watches import WatchBody
 from common.admin.base import as_uuid
+from common.forms.json_file import MOST, FileRefused
 from common.parsing.budget import Budget, OverBudget
 from common.texts.numbers import grouped
-from common.web.json_file import MOST, FileRefused
 from jobs.changes import connections as connection_changes
 from notifications.channels import changes, verification
 from people.models import User

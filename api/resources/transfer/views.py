@@ -14,9 +14,9 @@ from psycopg.errors import UniqueViolation
 from api.resources.transfer import export, load
 from api.resources.transfer.load import Outcome
 from api.resources.transfer.sections import SECTIONS
+from common.forms import json_file
+from common.forms.json_file import FileRefused
 from common.redis.request_slots import TooManyImports, one_import
-from common.web import json_file
-from common.web.json_file import FileRefused
 from people.access.requests import PersonRequest, person_form, sensitive
 
 

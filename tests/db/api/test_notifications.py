@@ -10,7 +10,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from api.protocol.fields import written
-from common.web import paging
+from common.database import paging
 from notifications.deliveries import outbox
 from notifications.models import Channel, Delivery, Notification
 from people.models import User

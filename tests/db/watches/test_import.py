@@ -14,7 +14,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
-from common.web.json_file import LARGEST, MOST
+from common.forms.json_file import LARGEST, MOST
 from people.models import User
 from tests.make import make_channel, make_watch
 from watches.models import Watch

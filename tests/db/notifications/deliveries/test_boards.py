@@ -10,9 +10,8 @@ import pytest
 from django.db import connection
 
 from notifications.channels import changes
-from notifications.deliveries import acknowledge, boards
+from notifications.deliveries import acknowledge, boards, inbox_state
 from notifications.models import BoardMessage, Channel, Notification
-from notifications.web import live
 from people.models import User
 from tests.make import make_channel, make_delivery, make_user, send_now
 
@@ -72,7 +71,7 @@ def test_a_text_is_cut_where_it_is_too_long(board: Channel) -> None:
 
 def test_the_state_of_an_account_has_the_mark_of_each_board(ada: User, board: Channel) -> None:
     def marks() -> dict[str, str]:
-        return dict(live.states([ada.pk])[ada.pk]["boards"])
+        return dict(inbox_state.states([ada.pk])[ada.pk]["boards"])
 
     assert marks() == {str(board.id): boards.mark([])}
     whole = deliver(board)

@@ -13,8 +13,8 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from common.database import paging
 from common.uuid7 import first_of
-from common.web import paging
 from notifications.models import Channel, Delivery, Notification
 from people.models import User
 from tests.make import make_channel, make_delivery, make_user

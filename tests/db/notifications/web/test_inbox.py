@@ -9,7 +9,7 @@ from django.db import connection
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from common.web import paging
+from common.database import paging
 from notifications.models import Delivery
 from people.models import User
 from tests.make import make_channel, make_delivery, make_user

@@ -11,8 +11,8 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
+from notifications.deliveries import inbox_state
 from notifications.models import Delivery, Notification
-from notifications.web import live
 from people.models import User
 from tests.make import make_channel, make_delivery, make_user
 
@@ -90,11 +90,11 @@ def test_it_reads_no_more_of_thousands_than_it_says(browser: Client, ada: User) 
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL session_replication_role = replica")  # no triggers
         cursor.execute(ROWS, {"user": ada.pk, "other": make_user().pk, "channel": channel.id})
-    assert state(browser)["unread"] == live.MOST_UNREAD
+    assert state(browser)["unread"] == inbox_state.MOST_UNREAD
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL enable_seqscan = off")  # of a table of one person
-        given = {"users": [ada.pk], "most": live.MOST_UNREAD, "recent": live._RECENT}
-        cursor.execute(f"EXPLAIN {live._STATES}", given)
+        given = {"users": [ada.pk], "most": inbox_state.MOST_UNREAD, "recent": inbox_state._RECENT}
+        cursor.execute(f"EXPLAIN {inbox_state._STATES}", given)
         plan = "\n".join(row[0] for row in cursor.fetchall())
     assert "Seq Scan on" not in plan
     for index in ("delivery_inbox_unread", "delivery_inbox_listed", "notification_history"):
