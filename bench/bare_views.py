@@ -77,7 +77,7 @@ def same_create(request: HttpRequest) -> JsonResponse:
         schedule.periodic_task = task
         schedule.save(force_insert=True)
         schedule.channels.set(Channel.objects.filter(user=person, id__in=sent["channel_ids"]))
-        _record(schedule, ScheduleEvent.What.CREATED)
+        _record(schedule, ScheduleEvent.Change.CREATED)
         response = _show(schedule)
         StoredAnswer.objects.create(
             user=person, key=request.headers["Idempotency-Key"], status=201, headers={}, body=response.content.decode()
@@ -93,7 +93,7 @@ def same_change(request: HttpRequest, schedule_id: str) -> JsonResponse:
         schedule.title, schedule.version = sent["title"], schedule.version + 1
         schedule.save()
         PeriodicTask.objects.filter(id=schedule.periodic_task_id).update(name=f"{schedule.title} ({schedule.id})")
-        _record(schedule, ScheduleEvent.What.EDITED)
+        _record(schedule, ScheduleEvent.Change.EDITED)
     return _show(schedule)
 
 
@@ -102,7 +102,7 @@ def _person(request: HttpRequest) -> User:
     return ApiToken.objects.select_related("user").get(hashed=hashed, revoked_at=None).user
 
 
-def _record(schedule: Schedule, what: ScheduleEvent.What) -> None:
+def _record(schedule: Schedule, what: ScheduleEvent.Change) -> None:
     event = ScheduleEvent(schedule=schedule, what=what, at=timezone.now(), by=schedule.user, version=schedule.version)
     event.save(force_insert=True)
 

@@ -47,16 +47,16 @@ RETURNING value + coalesce((SELECT sum(other.value) FROM counters_shard other
 """  # noqa: S608  # a constant
 
 
-class TooMany(Exception):
+class TooManyCounters(Exception):
     """The person has as many counters as one may have."""
 
 
 def add(user: User, name: str, by: int) -> int:
-    """Add `by`, and return the value; what others add at the same moment may be missing in it. Raises TooMany."""
+    """Add `by`, and return the value, which may lack concurrent additions. Raises TooManyCounters."""
     values = {"user": user.pk, "name": name, "number": random.randrange(SHARDS), "by": by}  # noqa: S311  # no secret
     row = postgres.execute(_ADD, values).fetchone()
     if row is None:
-        raise TooMany
+        raise TooManyCounters
     transaction.on_commit(partial(_rollups.add, (user.pk, name), by))
     return int(row.value)
 

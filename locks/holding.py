@@ -49,7 +49,7 @@ RETURNING fence
 """)
 
 
-class TooMany(Exception):
+class TooManyLocks(Exception):
     """The person has as many names of locks as one may have."""
 
 
@@ -70,7 +70,7 @@ class Taken:
 
 
 def acquire(user: User, name: str, ttl: float, holder: str = "") -> Held | Taken:
-    """Take the lock for `ttl` seconds, if nobody has it. Raises TooMany."""
+    """Take the lock for `ttl` seconds, if nobody has it. Raises TooManyLocks."""
     token = secrets.token_urlsafe(24)
     about = {"user": user.pk, "name": name}
     new = {"id": uuid7(), "holder": holder, "hashed": hashed(token), "ttl": timedelta(seconds=ttl)}
@@ -79,7 +79,7 @@ def acquire(user: User, name: str, ttl: float, holder: str = "") -> Held | Taken
         return Held(token, int(fence))
     if row := postgres.execute(_HELD, about).fetchone():
         return Taken(*row)
-    raise TooMany
+    raise TooManyLocks
 
 
 def renew(user: User, name: str, token: str, ttl: float) -> int | None:

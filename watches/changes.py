@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models.functions import Now
 
-from common.forms.versioned_form import Conflict, save_next_version
+from common.forms.versioned_form import VersionConflict, save_next_version
 from jobs.batches.withdrawal import withdraw
 from notifications.models import Channel
 from notifications.reasons import DeliveryCode
@@ -56,12 +56,12 @@ def create_all(watches: Sequence[tuple[Watch, Sequence[Channel]]]) -> None:
 def change(wanted: Watch, channels: Sequence[Channel]) -> Watch:
     """Give the stored watch the fields of `wanted`, and these channels; its next ping is expected as they say.
 
-    If that changes nothing, it stays at its version. Raises Conflict if its version is not that of `wanted`, or it
-    is deleted.
+    If that changes nothing, it stays at its version. Raises VersionConflict if its version is not that of `wanted`, or
+    it is deleted.
     """
     watch = _lock(wanted.id)
     if (watch.version, watch.deleted_at) != (wanted.version, None):
-        raise Conflict(watch)
+        raise VersionConflict(watch)
     changed = {name for name in TYPED if getattr(watch, name) != getattr(wanted, name)}
     if not changed and set(watch.ordered_channels()) == set(channels):
         return watch

@@ -11,7 +11,7 @@ from django.core.validators import RegexValidator
 from django.utils.translation import gettext as _, gettext_lazy
 
 from common.forms.edit_form import EditForm, SharedFields, refuse
-from common.forms.versioned_form import Conflict
+from common.forms.versioned_form import VersionConflict
 from common.texts.types import StrOrPromise
 from common.texts.written import check_line, check_text
 from common.uuid7 import uuid7
@@ -205,7 +205,7 @@ class WatchForm(EditForm, ChannelsForm, NagForm, TimingForm):
         wanted = self.as_watch()
         try:
             changes.change(wanted, self.ordered())
-        except Conflict as conflict:
+        except VersionConflict as conflict:
             self.retype("version", str(conflict.current.version))
             both = zip(_rows(conflict.current), _rows(wanted), strict=True)
             rows = [(label, before, after) for (label, before), (_label, after) in both]

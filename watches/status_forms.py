@@ -117,5 +117,5 @@ class PublicIncidentForm(forms.ModelForm):  # type: ignore[type-arg]
         saved: PublicIncident = super().save(commit)
         status.forget(saved.page.slug)
         if is_new or self.has_changed():
-            subscribers.tell(saved, StatusMail.What.OPENED if is_new else StatusMail.What.UPDATED)
+            subscribers.tell(saved, StatusMail.Type.OPENED if is_new else StatusMail.Type.UPDATED)
         return saved

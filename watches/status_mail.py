@@ -71,7 +71,7 @@ class StatusMailKind(Kind[StatusMailClaim]):
                 body=body,
                 recipient=row.mailbox,
                 unsubscribe_url=SUBSCRIPTION.address(row.channel_id),
-                open_url="" if row.handler == StatusMail.What.CONFIRM else StatusPage(slug=row.slug).url,
+                open_url="" if row.handler == StatusMail.Type.CONFIRM else StatusPage(slug=row.slug).url,
                 left=row.left,
             ),
             "address": {"address": row.mailbox},
@@ -102,7 +102,7 @@ STATUS_MAIL = StatusMailKind()
 
 def _texts(row: Any) -> tuple[str, str]:
     """Subject and body. The link of the first mail confirms or refuses, that of the others unsubscribes."""
-    if row.handler == StatusMail.What.CONFIRM:
+    if row.handler == StatusMail.Type.CONFIRM:
         body = _(
             "Somebody, perhaps you, asked for the incidents of “%(page)s” at this address.\n\n"
             "Open this page within a day to get them, or to refuse such mails:\n%(url)s\n\n"
@@ -113,6 +113,6 @@ def _texts(row: Any) -> tuple[str, str]:
     named = {"page": row.page, "title": row.title}
     if row.is_over:
         return _("%(page)s: over: %(title)s") % named, row.text
-    if row.handler == StatusMail.What.UPDATED:
+    if row.handler == StatusMail.Type.UPDATED:
         return _("%(page)s: update: %(title)s") % named, row.text
     return _("%(page)s: %(title)s") % named, row.text

@@ -31,7 +31,7 @@ VALID = timedelta(days=1)
 _PRUNED_AT_ONCE = 1_000
 
 
-class Refused(Exception):
+class SubscriptionRefused(Exception):
     """The message is for the stranger, and depends on nothing about their address."""
 
 
@@ -61,18 +61,18 @@ RETURNING id, greatest(0, extract(epoch FROM available_at - now()))::float AS wa
 def subscribe(page: StatusPage, address: str, sender: str) -> None:
     """Send a link that confirms `address`, unless it is subscribed or too much was sent there. Nobody learns which.
 
-    `sender`: the key of the network address that asks. Raises Refused.
+    `sender`: the key of the network address that asks. Raises SubscriptionRefused.
     """
     if not cache.answers():  # type: ignore[attr-defined]  # common.cache
-        raise Refused(_("Nobody can subscribe right now. Try again in a minute."))
+        raise SubscriptionRefused(_("Nobody can subscribe right now. Try again in a minute."))
     prefix = f"{settings.CACHES['default']['KEY_PREFIX']}:subscribe"
     counted = request_limiter.ask(
         Step("count", f"{prefix}:{sender}", PER_SENDER), Step("count", f"{prefix}:{page.id}", PER_PAGE)
     )
     if any(answer and not answer[0] for answer in counted):
-        raise Refused(_("Too many people asked to subscribe. Try again tomorrow, or use the feed."))
+        raise SubscriptionRefused(_("Too many people asked to subscribe. Try again tomorrow, or use the feed."))
     if page.subscribers.count() >= MOST:
-        raise Refused(_("This page takes no more subscribers. Use the feed."))
+        raise SubscriptionRefused(_("This page takes no more subscribers. Use the feed."))
     address, purpose = address.lower(), mailboxes.Purpose.SUBSCRIPTION
     if mailboxes.is_refused(address) or not mailboxes.may_send(purpose, mailboxes.mailbox(address)):
         return
@@ -80,7 +80,7 @@ def subscribe(page: StatusPage, address: str, sender: str) -> None:
         subscriber, _is_new = Subscriber.objects.get_or_create(page=page, address=address)
         if subscriber.confirmed_at is None:
             Subscriber.objects.filter(id=subscriber.id).update(expires_at=Now() + VALID)
-            _record([subscriber.id], StatusMail.What.CONFIRM)
+            _record([subscriber.id], StatusMail.Type.CONFIRM)
 
 
 def confirm(subscriber_id: UUID) -> None:
@@ -110,13 +110,13 @@ def allow(subscriber_id: UUID) -> None:
         refused.delete()
 
 
-def tell(incident: PublicIncident, what: StatusMail.What) -> None:
+def tell(incident: PublicIncident, what: StatusMail.Type) -> None:
     """Record a mail to each subscriber of its page, within the caller's transaction."""
     confirmed = Subscriber.objects.filter(page=incident.page_id, confirmed_at__isnull=False)
     _record(confirmed.values_list("id", flat=True), what, incident.id)
 
 
-def _record(subscribers: Collection[UUID], what: StatusMail.What, incident_id: UUID | None = None) -> None:
+def _record(subscribers: Collection[UUID], what: StatusMail.Type, incident_id: UUID | None = None) -> None:
     values = {"subscribers": list(subscribers), "what": what, "incident": incident_id, "valid": VALID}
     rows = query(_RECORD, values | wakes.parameters())
     publish_after_commit(Wake(SEND, row.id, row.wait, row.user_id) for row in rows)

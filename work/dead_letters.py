@@ -23,7 +23,7 @@ from work.models import DEAD_LETTERS, Intervention, InterventionItem
 from work.reasons import Reason, WorkCode
 from work.retention import Retention
 
-_WHAT = Intervention.What
+_ACTION = Intervention.Action
 
 # Published at once; rescue publishes the others, and those due later, as fast as workers take them.
 PUBLISHED_AT_ONCE = 1_000
@@ -137,7 +137,7 @@ def replay(
     cause: str = "",
     per_minute: int | None = None,
     skip: Q | None = None,
-    what: Intervention.What = _WHAT.REPLAYED,
+    what: Intervention.Action = _ACTION.REPLAYED,
 ) -> Done:
     """Have them done again under the same keys, oldest first, `per_minute` at most; None: all are due at once.
 
@@ -159,10 +159,10 @@ def replay(
 def try_one(rows: QuerySet[Any], which: str, who: Who, *, cause: str = "") -> Done:
     """Replay the newest of them, alone, to see whether its cause is fixed."""
     newest = rows.order_by("-settled_at")[:1]
-    return replay(newest, f"the newest {which}", who, cause=cause, what=_WHAT.TESTED)
+    return replay(newest, f"the newest {which}", who, cause=cause, what=_ACTION.TESTED)
 
 
-_REASONS = {_WHAT.DISCARDED: WorkCode.DISCARDED, _WHAT.FIXED: WorkCode.FIXED}
+_REASONS = {_ACTION.DISCARDED: WorkCode.DISCARDED, _ACTION.FIXED: WorkCode.FIXED}
 
 
 @transaction.atomic
@@ -173,7 +173,7 @@ def discard(
     reason: str,
     *,
     cause: str = "",
-    what: Intervention.What = _WHAT.DISCARDED,
+    what: Intervention.Action = _ACTION.DISCARDED,
 ) -> Done:
     """Nothing is done, and each keeps the reason: not needed (DISCARDED), or dealt with otherwise (FIXED)."""
     kind, letters = kind_of(rows.model), locked(rows)

@@ -141,7 +141,7 @@ def check_connection(request: ApiRequest, connection_id: UUID) -> HttpResponse:
     result = _own(request, connection_id)
     try:
         changes.check(result)
-    except changes.TooMany as refusal:
+    except changes.TooManyConnections as refusal:
         raise too_many_checks("It was not checked.", refusal) from None
     return _show(_own(request, connection_id))
 
@@ -177,7 +177,7 @@ def _save(form: ConnectionForm, *, ask: bool = True) -> Connection:
         raise invalid(*errors(form.details, "fields"), *errors(form.label))
     try:
         return form.save()
-    except changes.TooMany as refusal:
+    except changes.TooManyConnections as refusal:
         raise conflict(str(refusal)) from None
     except changes.ConnectionConflict:
         raise conflict("Somebody has changed it meanwhile. Read it again.") from None

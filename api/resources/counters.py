@@ -59,7 +59,7 @@ def add(user: User, name: str, by: int) -> int:
     """The value then. Raises a 409 problem."""
     try:
         return counting.add(user, name, by)
-    except counting.TooMany:
+    except counting.TooManyCounters:
         raise conflict(f"You have {counting.MOST:,} counters, which is the limit. Delete one, or use fewer.") from None
 
 

@@ -22,7 +22,7 @@ from api.resources.notifications import (
     reason,
 )
 from notifications.deliveries import dead_letters
-from notifications.deliveries.dead_letters import What
+from notifications.deliveries.dead_letters import Action
 from notifications.models import Channel, Delivery
 from work.dead_letters import Group, Who, replay, stale
 
@@ -125,33 +125,33 @@ def replay_dead_letters(request: ApiRequest, body: Replay) -> HttpResponse:
 @router.post("/{uuid:delivery_id}/replay", response={202: DeliveryDocument}, summary="Replay a dead letter")
 def replay_dead_letter(request: ApiRequest, delivery_id: UUID) -> HttpResponse:
     """Now, under the same idempotency key, also if it is stale. What is `unknown` may arrive twice."""
-    return _act(request, delivery_id, What.REPLAYED)
+    return _act(request, delivery_id, Action.REPLAYED)
 
 
 @router.post("/{uuid:delivery_id}/replay-as-new", response={202: DeliveryDocument}, summary="Send a dead letter as new")
 def send_as_new(request: ApiRequest, delivery_id: UUID) -> HttpResponse:
     """Under a new idempotency key, for a receiver that ignores the old one. The answer is the new delivery, of a new
     notification; the old delivery is cancelled."""
-    return _act(request, delivery_id, What.AS_NEW)
+    return _act(request, delivery_id, Action.AS_NEW)
 
 
 @router.post("/{uuid:delivery_id}/discard", response=DeliveryDocument, summary="Discard a dead letter")
 def discard_dead_letter(request: ApiRequest, delivery_id: UUID, body: Discard) -> HttpResponse:
     """Nothing more is sent; the delivery is cancelled, with the reason."""
-    return _act(request, delivery_id, What.DISCARDED, one_line("reason", body.reason))
+    return _act(request, delivery_id, Action.DISCARDED, one_line("reason", body.reason))
 
 
 @router.post("/{uuid:delivery_id}/fixed", response=DeliveryDocument, summary="Mark a dead letter as fixed")
 def mark_fixed(request: ApiRequest, delivery_id: UUID, body: Note) -> HttpResponse:
     """It was dealt with otherwise. Nothing more is sent; the delivery is cancelled, with the note."""
-    return _act(request, delivery_id, What.FIXED, one_line("note", body.note))
+    return _act(request, delivery_id, Action.FIXED, one_line("note", body.note))
 
 
-def _act(request: ApiRequest, delivery_id: UUID, what: What, note: str = "") -> HttpResponse:
+def _act(request: ApiRequest, delivery_id: UUID, what: Action, note: str = "") -> HttpResponse:
     """The delivery as it is now, or the new one. Raises problems 404 and 409."""
     user = request.auth.user
     mine = Delivery.objects.for_user(user).select_related("channel", "notification")
-    letter, sends = get_object_or_404(mine, id=delivery_id), what in (What.REPLAYED, What.AS_NEW)
+    letter, sends = get_object_or_404(mine, id=delivery_id), what in (Action.REPLAYED, Action.AS_NEW)
     if sends and (obstacle := dead_letters.obstacle(letter)):
         raise conflict(obstacle)
     done = dead_letters.act(letter, what, user, note)

@@ -159,7 +159,7 @@ def make(user: User, body: InboundBody, like: InboundAddress | None = None) -> I
     """`like` has a secret already, so that none is required. Raises problems 409 and 422."""
     try:
         return addresses.create(user, _form(body, like))
-    except addresses.TooMany as refusal:
+    except addresses.TooManyAddresses as refusal:
         raise conflict(str(refusal)) from None
 
 

@@ -83,7 +83,7 @@ def acquire_lock(request: ApiRequest, body: Acquire) -> HttpResponse:
     it, and for how long. With `Idempotency-Key`, a repeated request gets the same answer."""
     try:
         taken = holding.acquire(request.auth.user, body.name, body.ttl, body.holder or request.auth.label)
-    except holding.TooMany:
+    except holding.TooManyLocks:
         said = f"You have {holding.MOST:,} names of locks, which is the limit. Use fewer: a name is forgotten"
         raise conflict(f"{said} {holding.KEPT_DAYS} days after it was last held.") from None
     if isinstance(taken, Held):

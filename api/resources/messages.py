@@ -82,7 +82,7 @@ def send_message(request: ApiRequest, body: NotificationBody) -> HttpResponse:
     data = None if body.data is None else json.dumps(body.data)
     try:
         sent = send.send(user, now, **form.cleaned_data, send_at=body.send_at, urgent=body.urgent, data=data)
-    except send.TooMany as refusal:
+    except send.TooManyMessages as refusal:
         raise Problem(429, "too-many-messages", "This message was not sent.", str(refusal)) from None
     accepted = fields_of(Accepted, sent, id=sent.notification_id, delivery_ids=sent.deliveries)
     return answer(accepted, 202, Location=reverse("api:read_notification", args=[sent.notification_id]))

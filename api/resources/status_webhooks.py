@@ -231,7 +231,7 @@ def _refusals() -> Iterator[None]:
         yield
     except (changes.ChannelRefused, verification.CodeRefused) as refusal:
         raise conflict(str(refusal)) from None
-    except (codes.TooSoon, verification.TooMany) as refusal:
+    except (codes.TooSoon, verification.TooManyCodes) as refusal:
         raise too_many(refusal) from None
 
 

@@ -113,7 +113,7 @@ def _refusals() -> Iterator[None]:
         yield
     except tokens.BeyondRights as refusal:
         raise invalid(FieldError(refusal.field, str(refusal), "not_allowed")) from None
-    except tokens.TooMany as refusal:
+    except tokens.TooManyTokens as refusal:
         raise conflict(str(refusal)) from None
     except tokens.Revoked:
         raise unauthorised("This token has just been revoked.") from None

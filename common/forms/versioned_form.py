@@ -8,7 +8,7 @@ from django.db.models.functions import Now
 Row = TypeVar("Row")
 
 
-class Conflict(Exception):
+class VersionConflict(Exception):
     """The row has changed since its editor read it. `current` is the stored one; nothing was written."""
 
     def __init__(self, current: Any) -> None:
@@ -30,13 +30,13 @@ def save_next_version(row: Row) -> Row:
 def save(form: Any) -> Any:
     """Save the valid form of a row as its next version, if a field differs; return the row.
 
-    Its field `version` is the one that was edited, or empty for any. Raises Conflict, or DoesNotExist if the row was
-    deleted.
+    Its field `version` is the one that was edited, or empty for any. Raises VersionConflict, or DoesNotExist if the
+    row was deleted.
     """
     row = form.instance
     current = type(row)._default_manager.select_for_update(no_key=True).get(pk=row.pk)
     if form.cleaned_data["version"] not in (None, current.version):
-        raise Conflict(current)
+        raise VersionConflict(current)
     if any(getattr(row, name) != getattr(current, name) for name in form.fields if name != "version"):
         row.version = current.version + 1
         row.save()

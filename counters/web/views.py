@@ -61,7 +61,7 @@ def counter_list(request: PersonRequest) -> HttpResponse:
         else:
             try:
                 counting.add(request.user, name, 0)
-            except counting.TooMany:
+            except counting.TooManyCounters:
                 text = _("You have %(most)s counters, the limit. Delete one first.")
                 form.add_error(None, text % {"most": counting.MOST})
             else:

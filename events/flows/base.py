@@ -120,7 +120,7 @@ class TryLater(Exception):
         self.after = after
 
 
-class Refused(Exception):
+class StepRefused(Exception):
     """Raised by a step: no other try can succeed. The text is for people."""
 
 

@@ -17,18 +17,18 @@ MOST = 20
 """Addresses of one person."""
 
 
-class TooMany(Exception):
+class TooManyAddresses(Exception):
     """The person has as many as are allowed. The message is for them."""
 
 
 def create(user: User, form: InboundForm) -> InboundAddress:
-    """From a valid form. Raises TooMany."""
+    """From a valid form. Raises TooManyAddresses."""
     address = InboundAddress(user=user)
     _take(address, form)
     _seal(address, secrets.token_hex(24), form.cleaned_data["secret"])
     with lock_user(user):
         if InboundAddress.objects.for_user(user).count() >= MOST:
-            raise TooMany(
+            raise TooManyAddresses(
                 _("You have %(most)s addresses, which is the limit. Remove one that you no longer need.")
                 % {"most": MOST}
             )

@@ -15,7 +15,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext as _, gettext_lazy
 
 from common.forms.edit_form import EditForm, SharedFields, WholeNumberField, refuse
-from common.forms.versioned_form import Conflict
+from common.forms.versioned_form import VersionConflict
 from common.texts.numbers import grouped_lazy
 from common.texts.types import StrOrPromise
 from common.uuid7 import uuid7
@@ -238,7 +238,7 @@ class RuleForm(EditForm, ChannelsForm):
         wanted = self.as_rule()
         try:
             changes.change(wanted, self.ordered())
-        except Conflict as conflict:
+        except VersionConflict as conflict:
             self.retype("version", str(conflict.current.version))
             return differences(conflict.current, wanted, self.ordered())
         return None

@@ -10,7 +10,7 @@ from uuid import UUID
 from common import correlation
 from common.database.postgres import change
 from events import flows
-from events.flows.base import Flow, Refused, Step, StepCall, TryLater
+from events.flows.base import Flow, Step, StepCall, StepRefused, TryLater
 from events.models import Step as StepRow, StepAttempt
 from events.pure import types
 from events.pure.time_limit import TimeLimitReached, limited
@@ -95,7 +95,7 @@ def _run(claim: StepClaim, flow: Flow, step: Step) -> Answer:
         return Retryable(Reason(EventCode.STEP_SAID, said=str(later)[:300]), later.after)
     except TimeLimitReached:
         return Retryable(Reason(EventCode.STEP_TOO_LONG, seconds=math.ceil(step.seconds)))
-    except Refused as refused:
+    except StepRefused as refused:
         return Rejected(Reason(EventCode.STEP_SAID, said=str(refused)[:300]))
     except Stopped as unfit:
         return Rejected(unfit.reason)

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models.functions import Now
 
-from common.forms.versioned_form import Conflict, save_next_version
+from common.forms.versioned_form import VersionConflict, save_next_version
 from events.models import Rule
 from jobs.batches.withdrawal import withdraw
 from notifications.models import Channel
@@ -39,11 +39,11 @@ def create(rule: Rule, channels: Sequence[Channel]) -> Rule:
 def change(wanted: Rule, channels: Sequence[Channel]) -> Rule:
     """Give the stored rule the fields of `wanted`, and these channels.
 
-    Raises `Conflict` if its version is not that of `wanted`, or it is deleted.
+    Raises `VersionConflict` if its version is not that of `wanted`, or it is deleted.
     """
     rule = _lock(wanted.id)
     if rule.version != wanted.version or rule.deleted_at is not None:
-        raise Conflict(rule)
+        raise VersionConflict(rule)
     new = {name: getattr(wanted, name) for name in (*PLAIN, "channel_order")}
     old = {name: getattr(rule, name) for name in new}
     if old == new and {one.id for one in rule.ordered_channels()} == {one.id for one in channels}:

@@ -21,7 +21,7 @@ def retry(rows: QuerySet[Step], which: str, who: Who) -> Done:
 
 def skip(rows: QuerySet[Step], which: str, who: Who, reason: str) -> Done:
     """Have the runs of failed steps go on as if these were done, with an empty result; so does to discard them."""
-    return dead_letters.discard(rows, which, who, reason, what=Intervention.What.FIXED)
+    return dead_letters.discard(rows, which, who, reason, what=Intervention.Action.FIXED)
 
 
 @transaction.atomic
@@ -41,6 +41,6 @@ def end(run: Run, who: Who, reason: str) -> bool:
         ended_at=Now(),
     )
     steps.cancel_open(run, Reason(EventCode.FLOW_RUN_ENDED))
-    made = Intervention(what=Intervention.What.DISCARDED, which=f"the run {run}", reason=reason)
+    made = Intervention(what=Intervention.Action.DISCARDED, which=f"the run {run}", reason=reason)
     dead_letters.record(made, who, kind_of(Step), [run.id])
     return True

@@ -40,7 +40,7 @@ def inbound_new(request: PersonRequest) -> HttpResponse:
     if form.is_valid():
         try:
             made = addresses.create(request.user, form)
-        except addresses.TooMany as refusal:
+        except addresses.TooManyAddresses as refusal:
             form.add_error(None, str(refusal))
         else:
             messages.success(

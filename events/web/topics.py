@@ -87,7 +87,7 @@ def save(request: PersonRequest, form: Any) -> list[tuple[str, str, str]] | None
         messages.success(request, _("“%(name)s” is saved.") % {"name": versioned_form.save(form).name})
     except ObjectDoesNotExist:
         raise Http404 from None
-    except versioned_form.Conflict as conflict:
+    except versioned_form.VersionConflict as conflict:
         changed = differences.of_form(conflict.current, form)
         # Saving again overwrites.
         form.data = request.POST.dict() | {"version": str(conflict.current.version)}

@@ -53,7 +53,7 @@ class ConnectionForm:
             return True
         try:
             answer = connections.ask(self.user, self.kind, after)
-        except connections.TooMany as refusal:
+        except connections.TooManyConnections as refusal:
             self.details.add_error(None, forms.ValidationError(str(refusal), "too_many_checks"))
             return False
         if not isinstance(answer, Destination):
@@ -64,7 +64,7 @@ class ConnectionForm:
         return True
 
     def save(self) -> Connection:
-        """Write what is valid. Raises `connection_changes.TooMany`, `connection_changes.ConnectionConflict`."""
+        """Write what is valid. Raises TooManyConnections or ConnectionConflict."""
         label = self.label.cleaned_data["label"] or str(self.kind.label)
         if self.connection is not None:
             return connections.change(self.connection, label, self._after)

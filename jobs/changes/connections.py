@@ -25,7 +25,7 @@ from work.reasons import Reason
 CHECKS_A_MINUTE = 10
 
 
-class TooMany(Exception):
+class TooManyConnections(Exception):
     """A limit forbids it; the message is for the person."""
 
 
@@ -36,10 +36,10 @@ class ConnectionConflict(Exception):
 def ask(user: User, kind: ConnectionKind, stored: Destination) -> Destination | Later | Refused:
     """Return the destination as its source has it, or why the source does not answer to it. Outside of transactions.
 
-    Raises TooMany: each question keeps a process waiting for a stranger.
+    Raises TooManyConnections: each question keeps a process waiting for a stranger.
     """
     if not rate_limiter.allows(Window(f"connection-checks:{user.pk}", CHECKS_A_MINUTE, 60.0)):
-        raise TooMany(
+        raise TooManyConnections(
             _("You have checked %(count)s times within a minute, which is the limit. Wait a minute.")
             % {"count": CHECKS_A_MINUTE}
         )
@@ -49,10 +49,13 @@ def ask(user: User, kind: ConnectionKind, stored: Destination) -> Destination | 
 
 
 def add(user: User, kind: ConnectionKind, destination: Destination, label: str, *, checked: bool) -> Connection:
-    """Add a connection; `checked`: its source has answered to it. The label defaults to the kind's. Raises TooMany."""
+    """Add a connection; `checked`: its source has answered to it. The label defaults to the kind's.
+
+    Raises TooManyConnections.
+    """
     with lock_user(user):
         if Connection.objects.for_user(user).count() >= settings.MOST_CONNECTIONS:
-            raise TooMany(
+            raise TooManyConnections(
                 _("You have %(count)s connections, which is the limit. Remove one.")
                 % {"count": settings.MOST_CONNECTIONS}
             )
@@ -91,7 +94,7 @@ def change(read: Connection, label: str, after: Destination | None) -> Connectio
 def check(connection: Connection) -> Reason | None:
     """Ask the source now, and write what becomes of it. Returns why it does not answer, None if it does.
 
-    Raises TooMany.
+    Raises TooManyConnections.
     """
     if (kind := connections.find(connection.kind)) is None:
         return Reason(JobCode.NO_CONNECTION_KIND, kind=connection.kind)

@@ -40,7 +40,7 @@ def add(request: PersonRequest, source: str) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         try:
             added = form.save()
-        except changes.TooMany as refusal:
+        except changes.TooManyConnections as refusal:
             form.details.add_error(None, str(refusal))
         else:
             messages.success(request, _("“%(label)s” is connected.") % {"label": added.label})
@@ -74,7 +74,7 @@ def check(request: PersonRequest, connection_id: UUID) -> HttpResponse:
     connection = Connection.objects.own(request.user, id=connection_id)
     try:
         failure = changes.check(connection)
-    except changes.TooMany as refusal:
+    except changes.TooManyConnections as refusal:
         messages.error(request, str(refusal))
     else:
         if failure is None:

@@ -266,7 +266,7 @@ def replace_secret(channel_id: UUID, seen: str, by: User, now: datetime) -> bool
 
 
 def send_test(channel: Channel, now: datetime) -> UUID:
-    """Send a test message to the channel. Returns the delivery's id. Raises `verification.TooMany`."""
+    """Send a test message to the channel. Returns the delivery's id. Raises `verification.TooManyCodes`."""
     with lock_user(channel.user), languages.override(channel.user.language):
         verification.spend_test(channel.user, now)
         batch_id = outbox.notify(

@@ -20,7 +20,7 @@ from people.models import User
 from people.user_lock import lock_user
 
 
-class TooMany(Exception):
+class TooManyCodes(Exception):
     """The daily limit of tests and codes is reached; the message is for the person."""
 
 
@@ -50,7 +50,7 @@ def is_refused(kind: str, address: object) -> bool:
 
 
 def send_code(channel: Channel, now: datetime) -> None:
-    """Send a new code to `channel` and invalidate the last one. Raises `codes.TooSoon`, Refused, TooMany."""
+    """Send a new code to `channel` and invalidate the last one. Raises `codes.TooSoon`, Refused, TooManyCodes."""
     with lock_user(channel.user), languages.override(channel.user.language):
         # Another request may have changed the address meanwhile: it is the new one's reader who gets the code.
         channel.refresh_from_db()
@@ -97,12 +97,14 @@ def _pause(channel: Channel, now: datetime) -> None:
 def _spend_code(channel: Channel) -> None:
     """Count a code for the recipient, across all accounts: the recipient may not have asked for any.
 
-    Raises TooMany, also if Redis does not answer.
+    Raises TooManyCodes, also if Redis does not answer.
     """
     if not cache.answers():  # type: ignore[attr-defined]  # common.cache
-        raise TooMany(_("Carillon cannot send a code right now because Redis does not answer. Try again in a minute."))
+        raise TooManyCodes(
+            _("Carillon cannot send a code right now because Redis does not answer. Try again in a minute.")
+        )
     if not mailboxes.may_send(mailboxes.Purpose.CODE, _recipient(channel)):
-        raise TooMany(
+        raise TooManyCodes(
             _("%(most)s codes were sent to this address within a day, which is the limit. Try tomorrow.")
             % {"most": mailboxes.MAILS_A_DAY}
         )
@@ -124,13 +126,13 @@ def _recipient(channel: Channel) -> str:
 
 
 def spend_test(user: User, now: datetime) -> None:
-    """Raise TooMany if the person has used up the daily limit of tests and codes."""
+    """Raise TooManyCodes if the person has used up the daily limit of tests and codes."""
     most: int = settings.TESTS_A_DAY
     recent = Notification.objects.filter(
         user=user, origin__in=Notification.OF_CHANNELS, created_at__gt=now - timedelta(days=1)
     )
     if recent.count() >= most:
-        raise TooMany(
+        raise TooManyCodes(
             _("You sent %(most)s tests and codes within a day, which is the limit. Try again tomorrow.")
             % {"most": most}
         )

@@ -21,7 +21,7 @@ from work.engine import manual
 from work.models import Intervention
 from work.reasons import Reason
 
-What = Intervention.What
+Action = Intervention.Action
 
 
 def own(owner: User, cause: str = "", channel_id: UUID | None = None) -> QuerySet[Delivery]:
@@ -63,15 +63,15 @@ def sendable(rows: QuerySet[Delivery]) -> QuerySet[Delivery]:
 
 
 _WHICH = "own dead letter"
-_NOTES = {What.DISCARDED: "its owner does not need it any more.", What.FIXED: "its owner says so."}
+_NOTES = {Action.DISCARDED: "its owner does not need it any more.", Action.FIXED: "its owner says so."}
 
 
-def act(letter: Delivery, what: What, owner: User, note: str = "") -> Done:
+def act(letter: Delivery, what: Action, owner: User, note: str = "") -> Done:
     """Replay it, send it as new, discard it, or mark it as fixed. The caller refuses to send one with an `obstacle`."""
     rows, who = Delivery.objects.filter(pk=letter.pk), Who.of(owner)
-    if what == What.REPLAYED:
+    if what == Action.REPLAYED:
         return dead_letters.replay(rows, _WHICH, who, cause=letter.cause)
-    if what == What.AS_NEW:
+    if what == Action.AS_NEW:
         return send_as_new(rows, _WHICH, who, cause=letter.cause)
     return dead_letters.discard(rows, _WHICH, who, note or _NOTES[what], cause=letter.cause, what=what)
 
@@ -90,7 +90,7 @@ def send_as_new(rows: QuerySet[Delivery], which: str, who: Who, *, cause: str = 
     manual.discard(Delivery, locked, reason)
     new = [wake.id for wake in due]
     publish_after_commit(due[:PUBLISHED_AT_ONCE])
-    made = Intervention(what=What.AS_NEW, which=which, cause=cause, reason=str(reason))
+    made = Intervention(what=Action.AS_NEW, which=which, cause=cause, reason=str(reason))
     return Done(locked, 0, dead_letters.record(made, who, DELIVERY, locked, new), new)
 
 

@@ -21,7 +21,7 @@ from work.broker.wakes import publish_after_commit
 _DAY = timedelta(days=1)
 
 
-class TooMany(Exception):
+class TooManyMessages(Exception):
     """The person's daily limit is reached; the message is for them."""
 
 
@@ -43,7 +43,7 @@ def send(
     send_at: datetime | None = None,
     **options: Any,
 ) -> Sent:
-    """Record a valid message and publish it after the commit. Raises TooMany. `options`: see `SendOptions`.
+    """Record a valid message and publish it after the commit. Raises TooManyMessages. `options`: see `SendOptions`.
 
     `send_at` is aware; None sends it now. Unless urgent, it waits for the end of the person's quiet hours, as a
     reminder does.
@@ -67,7 +67,7 @@ def send(
             user=user, id__gte=first_of(now - _DAY), origin=Notification.Origin.API, origin_id=None
         )
         if 0 < most <= recent.order_by()[:most].count():
-            raise TooMany(
+            raise TooManyMessages(
                 _("You sent %(most)s messages within a day, which is the limit. Try again tomorrow.") % {"most": most}
             )
         due = outbox.record([new])

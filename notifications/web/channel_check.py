@@ -67,7 +67,7 @@ def send_code(request: PersonRequest, channel: Channel) -> None:
         verification.send_code(channel, timezone.now())
         if channel.provider not in providers.unconfigured():  # the page says what becomes of it
             messages.success(request, _("A code is on its way to “%(label)s”.") % {"label": channel.label})
-    except (codes.TooSoon, verification.CodeRefused, verification.TooMany) as refusal:
+    except (codes.TooSoon, verification.CodeRefused, verification.TooManyCodes) as refusal:
         messages.error(request, str(refusal))
 
 
@@ -78,7 +78,7 @@ def send_test(request: PersonRequest, channel_id: UUID) -> HttpResponse:
         return redirect("notifications:channel-verify", channel.id)
     try:
         delivery_id = changes.send_test(channel, timezone.now())
-    except verification.TooMany as refusal:
+    except verification.TooManyCodes as refusal:
         if request.htmx:
             return render(request, "notifications/_test_refused.html", {"refusal": refusal})
         messages.error(request, str(refusal))

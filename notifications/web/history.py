@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 
 from common.database import paging, replica
 from notifications.deliveries import dead_letters, withdrawal
-from notifications.deliveries.dead_letters import What
+from notifications.deliveries.dead_letters import Action
 from notifications.deliveries.history import candidates, with_delivery
 from notifications.deliveries.members import members_told, name_teams
 from notifications.models import Channel, Delivery, Notification, sort_channels
@@ -20,10 +20,10 @@ from notifications.web.history_form import TESTS, HistoryForm
 from people.access.requests import PersonRequest, person_action, person_page
 
 _SAID = {
-    What.REPLAYED: gettext_lazy("Sending again to “%(channel)s”."),
-    What.AS_NEW: gettext_lazy("Sent as new to “%(channel)s”. Your history shows it."),
-    What.DISCARDED: gettext_lazy("Discarded. Nothing more is sent."),
-    What.FIXED: gettext_lazy("Marked as fixed. Nothing more is sent."),
+    Action.REPLAYED: gettext_lazy("Sending again to “%(channel)s”."),
+    Action.AS_NEW: gettext_lazy("Sent as new to “%(channel)s”. Your history shows it."),
+    Action.DISCARDED: gettext_lazy("Discarded. Nothing more is sent."),
+    Action.FIXED: gettext_lazy("Marked as fixed. Nothing more is sent."),
 }
 
 
@@ -69,12 +69,12 @@ def cancel(request: PersonRequest, notification_id: UUID) -> HttpResponse:
 
 
 @person_action
-def act(request: PersonRequest, delivery_id: UUID, what: What) -> HttpResponse:
+def act(request: PersonRequest, delivery_id: UUID, what: Action) -> HttpResponse:
     """Send one's own dead letter again or as new, discard it, or mark it as fixed; recorded like an operator's act."""
     own = Delivery.objects.for_user(request.user).select_related("channel", "notification")
     dead_letter = get_object_or_404(own, id=delivery_id)
     note = " ".join(request.POST.get("note", "").replace("\0", "").split())[:300]
-    if what in (What.REPLAYED, What.AS_NEW) and (obstacle := dead_letters.obstacle(dead_letter)):
+    if what in (Action.REPLAYED, Action.AS_NEW) and (obstacle := dead_letters.obstacle(dead_letter)):
         messages.error(request, _("Nothing was sent. %(obstacle)s") % {"obstacle": obstacle})
     elif dead_letters.act(dead_letter, what, request.user, note).changed:
         messages.success(request, _SAID[what] % {"channel": dead_letter.channel.label})

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from notifications.deliveries.dead_letters import What
+from notifications.deliveries.dead_letters import Action
 from notifications.web import answer_page, boards, channel_check, channels, history, inbox, live, unsubscribe
 
 app_name = "notifications"
@@ -21,10 +21,10 @@ urlpatterns = [
     path("history/", history.history, name="history"),
     path("history/<uuid:notification_id>/", history.notification, name="notification"),
     path("history/<uuid:notification_id>/answer/", answer_page.own, name="answer-own"),
-    path("history/deliveries/<uuid:delivery_id>/again/", history.act, {"what": What.REPLAYED}, name="send-again"),
-    path("history/deliveries/<uuid:delivery_id>/discard/", history.act, {"what": What.DISCARDED}, name="discard"),
-    path("history/deliveries/<uuid:delivery_id>/new/", history.act, {"what": What.AS_NEW}, name="send-as-new"),
-    path("history/deliveries/<uuid:delivery_id>/fixed/", history.act, {"what": What.FIXED}, name="fixed"),
+    path("history/deliveries/<uuid:delivery_id>/again/", history.act, {"what": Action.REPLAYED}, name="send-again"),
+    path("history/deliveries/<uuid:delivery_id>/discard/", history.act, {"what": Action.DISCARDED}, name="discard"),
+    path("history/deliveries/<uuid:delivery_id>/new/", history.act, {"what": Action.AS_NEW}, name="send-as-new"),
+    path("history/deliveries/<uuid:delivery_id>/fixed/", history.act, {"what": Action.FIXED}, name="fixed"),
     path("history/<uuid:notification_id>/cancel/", history.cancel, name="notification-cancel"),
     path("boards/", boards.board_list, name="boards"),
     path("boards/<uuid:board_id>/", boards.board, name="board"),

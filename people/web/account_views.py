@@ -216,7 +216,7 @@ def create_token(request: PersonRequest) -> HttpResponse:
             row, token = tokens.create(
                 request.user, made["label"], made["scopes"], form.expires_at(timezone.now()), made["made_as"]
             )
-        except tokens.TooMany as refusal:
+        except tokens.TooManyTokens as refusal:
             form.add_error(None, str(refusal))
         except IntegrityError:
             messages.info(

@@ -84,7 +84,9 @@ def undo(schedule: Schedule, version: int, now: datetime, by: User) -> datetime 
 
     Raises MoveRefused, and `editing.ScheduleConflict` if it has changed or rung since.
     """
-    events = schedule.events.filter(version=version, what__in=(ScheduleEvent.What.CREATED, ScheduleEvent.What.EDITED))
+    events = schedule.events.filter(
+        version=version, what__in=(ScheduleEvent.Change.CREATED, ScheduleEvent.Change.EDITED)
+    )
     made = None if schedule.next_fire_at is None or schedule.version != version else events.first()
     if made is None or not made.detail.keys() & {"was", "replaces"}:
         raise editing.ScheduleConflict(schedule)

@@ -26,7 +26,7 @@ from schedules.parts import slots
 log = logging.getLogger(__name__)
 
 BATCH = 500
-What = ScheduleEvent.What
+Change = ScheduleEvent.Change
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ def _recompute(schedule: Schedule, settled: Collection[datetime], now: datetime)
         return None
     new = schedule.next_fire_at
     detail = {"from": old.isoformat(), "to": None if new is None else new.isoformat()}
-    event = ScheduleEvent(schedule=schedule, what=What.RECLOCKED, at=now, version=schedule.version, detail=detail)
+    event = ScheduleEvent(schedule=schedule, what=Change.RECLOCKED, at=now, version=schedule.version, detail=detail)
     write(schedule, None, event)
     if schedule.state == Schedule.State.BROKEN:
         quarantine.notify_broken([schedule.id])
@@ -110,7 +110,7 @@ def _settled_until(schedule: Schedule) -> datetime:
     """The last instant whose slots are settled: that of the newest slot, or of the newest change of the timetable."""
     occurrences = schedule.occurrences.exclude(reason=Occurrence.Reason.MANUAL).order_by("-scheduled_for")
     slot = occurrences.values_list("scheduled_for", flat=True).first()
-    changes = schedule.events.exclude(what__in=[What.RUN, What.RECLOCKED]).order_by("-id")
+    changes = schedule.events.exclude(what__in=[Change.RUN, Change.RECLOCKED]).order_by("-id")
     change = changes.values_list("at", flat=True).first()
     return max(instant for instant in (slot, change, schedule.created_at) if instant is not None)
 

@@ -29,7 +29,7 @@ def done(schedule: Schedule, now: datetime, by: User, source: _Source) -> bool:
 def undo_done(schedule: Schedule, now: datetime, by: User) -> bool:
     """Take `done` back. False if nothing was done, or the reminder has changed or rung since."""
     last = schedule.events.order_by("-id").first()
-    if last is not None and last.what == ScheduleEvent.What.DONE and last.detail["message"] is None:
+    if last is not None and last.what == ScheduleEvent.Change.DONE and last.detail["message"] is None:
         return editing.undo_done(schedule.id, now, by).version > last.version
     newest = _newest(schedule)
     return newest is not None and acknowledge.undo(newest.id) is not None

@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 
 from people.models import User
 from schedules.changes import state as state_changes
-from schedules.changes.state import What
+from schedules.changes.state import Change
 from schedules.models import Schedule
 from schedules.parts.tags import MOST, key, without_repeats
 
@@ -124,7 +124,7 @@ def undo(user: User, action: Action, at: datetime, now: datetime, tag: str = "")
         return 0
     if action == Action.PAUSE:
         # Not `resume`: a reminder that was snoozed is snoozed again.
-        state_changes.put_back(schedules, now, user, What.RESUMED)
+        state_changes.put_back(schedules, now, user, Change.RESUMED)
     elif action == Action.DELETE:
         state_changes.restore(schedules, now, user)
     else:

@@ -14,7 +14,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import transaction
 
-from common.forms.versioned_form import Conflict
+from common.forms.versioned_form import VersionConflict
 from common.uuid7 import uuid7
 from jobs.changes import reminders
 from notifications.models import Channel
@@ -29,13 +29,13 @@ from schedules.rules import InvalidRule, Rule, from_done
 from schedules.rules.civil import TICK
 from work.broker.wakes import publish_after_commit
 
-What = ScheduleEvent.What
+Change = ScheduleEvent.Change
 
 _AUDIENCE = ("audience", "audience_key", "local_time")
 EDITABLE = ("title", "body", *Schedule.TIMING, *Schedule.LATE, *Schedule.SENT_BY, *Schedule.JOB, *_AUDIENCE)
 
 
-class ScheduleConflict(Conflict):
+class ScheduleConflict(VersionConflict):
     """Also of a schedule that is deleted, or whose state does not allow the change."""
 
     current: Schedule
@@ -61,7 +61,7 @@ def create(schedule: Schedule, channels: Sequence[Channel], now: datetime, by: U
     """
     user = schedule.user
     set_next_slot(schedule, now)
-    write(schedule, channels, _event(schedule, What.CREATED, now, None if schedule.made_by else by or user))
+    write(schedule, channels, _event(schedule, Change.CREATED, now, None if schedule.made_by else by or user))
     if not user.time_zone and not schedule.local_time:  # whose zone is the first on Earth, not the maker's
         user.time_zone = schedule.time_zone
         user.save(update_fields=["time_zone"])
@@ -75,7 +75,7 @@ def duplicate(schedule_id: UUID, now: datetime, by: User | None = None) -> Sched
     copy = Schedule(**editable(original), user=original.user, state=Schedule.State.PAUSED)
     taken = Schedule.objects.for_user(original.user).values_list("title", flat=True)
     copy.title = words.copy_of(original.title, set(taken))
-    write(copy, list(original.channels.all()), _event(copy, What.CREATED, now, by, copy_of=str(original.id)))
+    write(copy, list(original.channels.all()), _event(copy, Change.CREATED, now, by, copy_of=str(original.id)))
     return copy
 
 
@@ -110,7 +110,7 @@ def reschedule_locked(
     stopped = schedule.state in {Schedule.State.PAUSED, Schedule.State.ARCHIVED}
     if not stopped and (detail or schedule.state == Schedule.State.BROKEN):
         set_next_slot(schedule, now)
-    _save(schedule, What.EDITED, now, by, channels, **detail)
+    _save(schedule, Change.EDITED, now, by, channels, **detail)
     quarantine.drop_notices(schedule.id, wanted.version)
     return schedule
 
@@ -164,7 +164,7 @@ def snooze(schedule_id: UUID, until: datetime, now: datetime, by: User | None = 
         raise ScheduleConflict(schedule)
     schedule.snoozed_until = until
     set_next_slot_or_break(schedule, now)
-    return _save(schedule, What.SNOOZED, now, by, until=until.isoformat())
+    return _save(schedule, Change.SNOOZED, now, by, until=until.isoformat())
 
 
 @transaction.atomic
@@ -191,7 +191,7 @@ def replace_slot(
     copy = Schedule(**editable(schedule), user=schedule.user)
     copy.kind, copy.rule, copy.starts_at, copy.ends_at, copy.excluded = rule.kind, rule.data(), None, None, []
     set_next_slot(copy, now)
-    created = _event(copy, What.CREATED, now, by, replaces=str(schedule_id), slot=slot.isoformat())
+    created = _event(copy, Change.CREATED, now, by, replaces=str(schedule_id), slot=slot.isoformat())
     write(copy, list(schedule.channels.all()), created)
     _skip(schedule, slot, now, by)
     return copy
@@ -209,7 +209,7 @@ def _skip(schedule: Schedule, slot: datetime, now: datetime, by: User | None) ->
     if slot == schedule.next_fire_at:
         # Not from now: a clock that was set back would open what lies between once more.
         set_next_slot_or_break(schedule, slot)
-    return _save(schedule, What.SKIPPED, now, by, slot=slot.isoformat())
+    return _save(schedule, Change.SKIPPED, now, by, slot=slot.isoformat())
 
 
 @transaction.atomic
@@ -229,7 +229,7 @@ def unskip(schedule_id: UUID, slot: datetime, now: datetime, by: User | None = N
     if schedule.state in {Schedule.State.ACTIVE, Schedule.State.FINISHED}:
         # Not from now, as in skip_next. And not the slot itself: after an edit it may not be one any more.
         set_next_slot_or_break(schedule, min(slot, schedule.next_fire_at or slot) - TICK)
-    return _save(schedule, What.UNSKIPPED, now, by, slot=slot.isoformat())
+    return _save(schedule, Change.UNSKIPPED, now, by, slot=slot.isoformat())
 
 
 @transaction.atomic
@@ -243,7 +243,7 @@ def done(schedule_id: UUID, now: datetime, by: User | None = None, message: UUID
         rule = from_done.begin(schedule.timetable().rule, now)
         schedule.kind, schedule.rule = rule.kind, rule.data()
     set_next_slot_or_break(schedule, now)
-    return _save(schedule, What.DONE, now, by, was=was, message=message and str(message), fired=schedule.fired_count)
+    return _save(schedule, Change.DONE, now, by, was=was, message=message and str(message), fired=schedule.fired_count)
 
 
 @transaction.atomic
@@ -251,13 +251,13 @@ def undo_done(schedule_id: UUID, now: datetime, by: User | None = None, message:
     """Wait again, if `done` with this message was the last change, and nothing has fired since; else do nothing."""
     schedule = _lock(schedule_id, now, deleted=True)
     last = schedule.events.order_by("-id").first()
-    if last is None or last.what != What.DONE or last.detail["message"] != (message and str(message)):
+    if last is None or last.what != Change.DONE or last.detail["message"] != (message and str(message)):
         return schedule
     if schedule.state == Schedule.State.BROKEN or schedule.fired_count != last.detail["fired"]:
         return schedule
     schedule.kind, schedule.rule = last.detail["was"]["kind"], last.detail["was"]["rule"]
     schedule.state, schedule.next_fire_at = Schedule.State.AWAITING, None
-    return _save(schedule, What.UNDONE, now, by)
+    return _save(schedule, Change.UNDONE, now, by)
 
 
 @transaction.atomic
@@ -274,7 +274,7 @@ def run_now(schedule_id: UUID, now: datetime, by: User | None = None, occurrence
     if occurrence_id is not None and Occurrence.objects.filter(id=occurrence_id).exists():
         return schedule
     publish_after_commit(fire.fire_now(schedule_id, now, occurrence_id or uuid7()))
-    _event(schedule, What.RUN, now, by).save()
+    _event(schedule, Change.RUN, now, by).save()
     return schedule
 
 
@@ -295,7 +295,7 @@ def asks_the_same(one: Schedule, other: Schedule) -> bool:
 
 def _save(
     schedule: Schedule,
-    what: ScheduleEvent.What,
+    what: ScheduleEvent.Change,
     now: datetime,
     by: User | None,
     channels: Sequence[Channel] | None = None,
@@ -310,7 +310,7 @@ def _save(
 
 
 def _event(
-    schedule: Schedule, what: ScheduleEvent.What, now: datetime, by: User | None, **detail: object
+    schedule: Schedule, what: ScheduleEvent.Change, now: datetime, by: User | None, **detail: object
 ) -> ScheduleEvent:
     return ScheduleEvent(
         schedule=schedule, what=what, at=now, by=by and by.actor, version=schedule.version, detail=detail

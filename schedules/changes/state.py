@@ -22,7 +22,7 @@ from schedules.firing import fire, quarantine
 from schedules.models import Schedule, ScheduleEvent
 from schedules.parts import mirror, slots
 
-What = ScheduleEvent.What
+Change = ScheduleEvent.Change
 _State = Schedule.State
 
 
@@ -43,16 +43,16 @@ def is_due(schedule: Schedule, now: datetime) -> bool:
 
 def pause(schedules: Sequence[Schedule], now: datetime, by: User | None) -> None:
     """Fire nothing until `resume`, and cancel what is not sent yet."""
-    _stop(schedules, _State.PAUSED, DeliveryCode.PAUSED, What.PAUSED, now, by)
+    _stop(schedules, _State.PAUSED, DeliveryCode.PAUSED, Change.PAUSED, now, by)
 
 
 def archive(schedules: Sequence[Schedule], now: datetime, by: User | None) -> None:
     """Fire nothing, and leave the lists, until `put_back`; what is not sent yet is cancelled."""
-    _stop(schedules, _State.ARCHIVED, DeliveryCode.ARCHIVED, What.ARCHIVED, now, by)
+    _stop(schedules, _State.ARCHIVED, DeliveryCode.ARCHIVED, Change.ARCHIVED, now, by)
 
 
 def _stop(
-    schedules: Sequence[Schedule], state: _State, code: DeliveryCode, what: What, now: datetime, by: User | None
+    schedules: Sequence[Schedule], state: _State, code: DeliveryCode, what: Change, now: datetime, by: User | None
 ) -> None:
     before: dict[UUID, dict[str, Any]] = {}
     for schedule in schedules:
@@ -69,7 +69,7 @@ def resume(schedules: Sequence[Schedule], now: datetime, by: User | None) -> Non
 
     One that waited for Done when it was paused waits again, unless its timing was edited since.
     """
-    timed = Q(what=What.PAUSED) | Q(what=What.EDITED, detail__has_key="was")
+    timed = Q(what=Change.PAUSED) | Q(what=Change.EDITED, detail__has_key="was")
     counting = [one for one in schedules if one.after_done and one.state == _State.PAUSED]
     waited = {key for key, before in _latest(timed, counting).items() if before.get("state") == _State.AWAITING}
     running = []
@@ -80,12 +80,12 @@ def resume(schedules: Sequence[Schedule], now: datetime, by: User | None) -> Non
         elif schedule.state != _State.AWAITING:
             running.append(schedule)
     _set_next_slots(running, now)
-    _save(schedules, What.RESUMED, now, by)
+    _save(schedules, Change.RESUMED, now, by)
 
 
-def put_back(schedules: Sequence[Schedule], now: datetime, by: User | None, what: What = What.UNARCHIVED) -> None:
+def put_back(schedules: Sequence[Schedule], now: datetime, by: User | None, what: Change = Change.UNARCHIVED) -> None:
     """Undo `pause` or `archive`: each has the state and the snooze from before. Slots in between never fire."""
-    before = _latest(Q(what__in=[What.PAUSED, What.ARCHIVED]), schedules)
+    before = _latest(Q(what__in=[Change.PAUSED, Change.ARCHIVED]), schedules)
     running = []
     for schedule in schedules:
         was = before.get(schedule.id, {})
@@ -116,7 +116,7 @@ def delete(schedules: Sequence[Schedule], now: datetime, by: User | None) -> Non
     for schedule in schedules:
         schedule.deleted_at, schedule.next_fire_at = now, None
     _withdraw(schedules, DeliveryCode.DELETED)
-    _save(schedules, What.DELETED, now, by)
+    _save(schedules, Change.DELETED, now, by)
 
 
 def restore(schedules: Sequence[Schedule], now: datetime, by: User | None) -> None:
@@ -128,7 +128,7 @@ def restore(schedules: Sequence[Schedule], now: datetime, by: User | None) -> No
     for schedule in schedules:
         schedule.deleted_at = None
     _set_next_slots([one for one in schedules if one.state == _State.ACTIVE], now)
-    _save(schedules, What.RESTORED, now, by)
+    _save(schedules, Change.RESTORED, now, by)
 
 
 def set_tags(
@@ -137,7 +137,7 @@ def set_tags(
     """Replace the tags of each by what `tags` makes of them."""
     for schedule in schedules:
         schedule.tags = tags(schedule.tags)
-    _save(schedules, What.EDITED, now, by)
+    _save(schedules, Change.EDITED, now, by)
 
 
 def set_next_slot(schedule: Schedule, now: datetime, taken: Collection[datetime] | None = None) -> None:
@@ -186,7 +186,7 @@ UPDATE schedules_schedule schedule SET {", ".join(f"{name} = new.{name}" for nam
 
 def _save(
     schedules: Sequence[Schedule],
-    what: What,
+    what: Change,
     now: datetime,
     by: User | None,
     detail: Mapping[UUID, dict[str, Any]] | None = None,

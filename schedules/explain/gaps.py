@@ -14,21 +14,21 @@ from schedules.models import Occurrence, Schedule, ScheduleEvent
 from schedules.parts import slots
 from schedules.rules import Timetable, civil
 
-_What = ScheduleEvent.What
+_Change = ScheduleEvent.Change
 # Only the last so many events are read: gaps before them are not shown.
 _MOST = 1_000
 _BEGINS = {
-    _What.PAUSED: CauseCode.PAUSED,
-    _What.SNOOZED: CauseCode.SNOOZED,
-    _What.DELETED: CauseCode.DELETED,
-    _What.ARCHIVED: CauseCode.ARCHIVED,
+    _Change.PAUSED: CauseCode.PAUSED,
+    _Change.SNOOZED: CauseCode.SNOOZED,
+    _Change.DELETED: CauseCode.DELETED,
+    _Change.ARCHIVED: CauseCode.ARCHIVED,
 }
 _ENDS = {
-    _What.RESUMED: (CauseCode.PAUSED, CauseCode.SNOOZED, CauseCode.ARCHIVED),
-    _What.UNARCHIVED: (CauseCode.ARCHIVED,),
-    _What.RESTORED: (CauseCode.DELETED,),
-    _What.PAUSED: (CauseCode.SNOOZED, CauseCode.ARCHIVED),
-    _What.SNOOZED: (CauseCode.SNOOZED,),
+    _Change.RESUMED: (CauseCode.PAUSED, CauseCode.SNOOZED, CauseCode.ARCHIVED),
+    _Change.UNARCHIVED: (CauseCode.ARCHIVED,),
+    _Change.RESTORED: (CauseCode.DELETED,),
+    _Change.PAUSED: (CauseCode.SNOOZED, CauseCode.ARCHIVED),
+    _Change.SNOOZED: (CauseCode.SNOOZED,),
 }
 
 
@@ -81,13 +81,13 @@ def _causes(events: Sequence[ScheduleEvent]) -> Iterator[tuple[Cause, datetime, 
     """Each cause that an event began, when it began, and when it held no more (None: it lasts)."""
     started: dict[CauseCode, ScheduleEvent] = {}
     for event in events:
-        what = _What(event.what)
+        what = _Change(event.what)
         for code in _ENDS.get(what, ()):
             if code in started:
                 yield _cause(code, started.pop(code), event.at)
         if what in _BEGINS:
             started.setdefault(_BEGINS[what], event)
-        if what == _What.CREATED and "copy_of" in event.detail:
+        if what == _Change.CREATED and "copy_of" in event.detail:
             started[CauseCode.PAUSED] = event
     for code, event in started.items():
         yield _cause(code, event, None)

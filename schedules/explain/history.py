@@ -177,7 +177,7 @@ def _by_hand(schedule: Schedule, rows: Sequence[Occurrence]) -> dict[str, str]:
     """Return who skipped or ran each slot (ISO 8601)."""
     if not any(row.reason in _BY_HAND for row in rows):
         return {}
-    events = schedule.events.filter(what__in=[ScheduleEvent.What.SKIPPED, ScheduleEvent.What.RUN])
+    events = schedule.events.filter(what__in=[ScheduleEvent.Change.SKIPPED, ScheduleEvent.Change.RUN])
     return {
         event.detail.get("slot", event.at.isoformat()): "" if event.by is None else event.by.get_short_name()
         for event in events.select_related("by").order_by("-id")[: 10 * PAGE]

@@ -92,7 +92,7 @@ def _write(
 def _follow(schedule: Schedule, entry: Entry, now: datetime) -> None:
     """Change the reminder with its event. One that its person deleted stays deleted; channels and urgency stay too."""
     if schedule.deleted_at is not None:
-        deletion = schedule.events.filter(what=ScheduleEvent.What.DELETED).latest("id")
+        deletion = schedule.events.filter(what=ScheduleEvent.Change.DELETED).latest("id")
         if deletion.by_id is not None:
             return
         schedule = editing.restore(schedule.id, now)

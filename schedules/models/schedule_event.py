@@ -19,7 +19,7 @@ class ScheduleEvent(models.Model):
     another has that one as `detail["replaces"]`, and the time as `detail["slot"]`.
     """
 
-    class What(models.TextChoices):
+    class Change(models.TextChoices):
         CREATED = "created"
         EDITED = "edited"
         PAUSED = "paused"
@@ -37,7 +37,7 @@ class ScheduleEvent(models.Model):
         UNDONE = "undone"
 
     schedule = models.ForeignKey(Schedule, on_delete=models.CASCADE, related_name="events")
-    what = models.CharField(max_length=12, choices=What.choices)
+    what = models.CharField(max_length=12, choices=Change.choices)
     at = models.DateTimeField()
     by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
     version = models.PositiveIntegerField(gettext_lazy("version"))

@@ -37,7 +37,7 @@ CAUSES = {
         "No cause is on record: Carillon was running all the time, so it or the database may have been busy"
     ),
 }
-# By `ScheduleEvent.What`.
+# By `ScheduleEvent.Change`.
 _CHANGES = {
     "created": gettext_lazy("created"),
     "edited": gettext_lazy("edited"),

@@ -48,7 +48,7 @@ class StatusMail(Work):
     It is written when it is sent. So one that waits says everything that was published of its incident until then.
     """
 
-    class What(models.TextChoices):
+    class Type(models.TextChoices):
         CONFIRM = "confirm", _("confirmation")
         OPENED = "opened", _("new incident")
         UPDATED = "updated", _("update")
@@ -58,7 +58,7 @@ class StatusMail(Work):
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     subscriber = models.ForeignKey(Subscriber, on_delete=models.CASCADE, related_name="+", db_index=False)
     incident = models.ForeignKey(PublicIncident, on_delete=models.CASCADE, related_name="+", null=True)
-    what = models.CharField(_("message"), max_length=8, choices=What.choices)
+    what = models.CharField(_("message"), max_length=8, choices=Type.choices)
 
     class Meta(Work.Meta):
         verbose_name = _("status mail")

@@ -37,7 +37,7 @@ def subscribe(request: HttpRequest, address: str) -> HttpResponse:
                 try:
                     subscribers.subscribe(page, form.cleaned_data["address"], by_address(request))
                     is_sent = True
-                except subscribers.Refused as refused:
+                except subscribers.SubscriptionRefused as refused:
                     form.add_error(None, str(refused))
             context = {"page": page, "form": form, "is_sent": is_sent}
             return render(request, "watches/subscribe.html", context, status=422 if form.errors else 200)

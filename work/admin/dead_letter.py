@@ -28,8 +28,8 @@ from work.models import DEAD_LETTERS, Intervention, Words
 
 # The actions that ask for a reason, and what the operator is told of so many.
 _ENDS = {
-    "discard": (Intervention.What.DISCARDED, gettext_lazy("%(count)s discarded.")),
-    "mark_fixed": (Intervention.What.FIXED, gettext_lazy("%(count)s marked as fixed.")),
+    "discard": (Intervention.Action.DISCARDED, gettext_lazy("%(count)s discarded.")),
+    "mark_fixed": (Intervention.Action.FIXED, gettext_lazy("%(count)s marked as fixed.")),
 }
 
 

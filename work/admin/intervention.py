@@ -90,7 +90,7 @@ class InterventionAdmin(ReadOnlyAdmin):
     def _and_others(self, row: Intervention, text: str) -> str | SafeString:
         """After one was tried with success: a link to replay the others of its cause."""
         kind = KINDS[row.kind]
-        others = Which(kind, cause=row.cause).rows().count() if row.what == Intervention.What.TESTED else 0
+        others = Which(kind, cause=row.cause).rows().count() if row.what == Intervention.Action.TESTED else 0
         if not others:
             return text
         said = _("It worked. Replay the other %(count)s …") % {"count": grouped(others)}

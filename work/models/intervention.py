@@ -17,7 +17,7 @@ class Intervention(models.Model):
     the rate of a replay, None where all were due at once.
     """
 
-    class What(models.TextChoices):
+    class Action(models.TextChoices):
         REPLAYED = "replayed", _("replayed")
         TESTED = "tested", _("replayed one to test")
         DISCARDED = "discarded", _("discarded")
@@ -27,7 +27,7 @@ class Intervention(models.Model):
     at = models.DateTimeField(db_default=Now(), editable=False)
     by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     who = models.CharField(_("who"), max_length=254)
-    what = models.CharField(_("what"), max_length=9, choices=What.choices)
+    what = models.CharField(_("what"), max_length=9, choices=Action.choices)
     kind = models.CharField(_("kind of work"), max_length=64)
     which = models.CharField(_("which"), max_length=500)
     cause = models.CharField(_("cause"), max_length=64, blank=True)

@@ -40,7 +40,7 @@ from people.user_lock import lock_user
 router = Router(tags=["channels"], auth=Bearer("channels"))
 
 
-REFUSALS = (codes.TooSoon, verification.CodeRefused, verification.TooMany)
+REFUSALS = (codes.TooSoon, verification.CodeRefused, verification.TooManyCodes)
 
 
 def own(
@@ -211,7 +211,7 @@ def test_channel(request: ApiRequest, channel_id: UUID) -> HttpResponse:
         raise conflict("This channel is not verified. Enter its code with verify first.")
     try:
         return test_sent(changes.send_test(channel, timezone.now()))
-    except verification.TooMany as refusal:
+    except verification.TooManyCodes as refusal:
         raise too_many(refusal) from None
 
 

@@ -41,7 +41,7 @@ _NAMESPACE = UUID("0d1f2b64-52a8-5c0f-8a0e-6f0f7b6b6c21")
 # What an earlier release called members.
 _RENAMED = {"channels": "channel_ids", "topic": "topic_id", "snoozed_until": "snooze_ends_at"}
 # What operations refuse; the message is for the person.
-_REFUSALS = (changes.ChannelRefused, verification.CodeRefused, connection_changes.TooMany)
+_REFUSALS = (changes.ChannelRefused, verification.CodeRefused, connection_changes.TooManyConnections)
 
 
 @dataclass(frozen=True, slots=True)

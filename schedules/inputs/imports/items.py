@@ -158,7 +158,7 @@ def _restore(user: User, wanted: Mapping[UUID, Schedule], channels: Sequence[Cha
 
 def made_at(user: User, at: datetime) -> QuerySet[Schedule]:
     """Return the schedules that an import made at that instant, and those not deleted since."""
-    whats = (ScheduleEvent.What.CREATED, ScheduleEvent.What.RESTORED)
+    whats = (ScheduleEvent.Change.CREATED, ScheduleEvent.Change.RESTORED)
     return Schedule.objects.for_user(user).filter(events__what__in=whats, events__at=at)
 
 

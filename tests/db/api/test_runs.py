@@ -80,7 +80,7 @@ def test_a_failed_step_is_retried_once(api: Api, ada: User) -> None:
     step = make_failed_step(run)
     path = f"/runs/{run.id}/steps/{step.id}/retry"
     assert (api.post(path).json()["state"], api.post(path).status_code) == ("pending", 409)
-    assert Intervention.objects.get().what == Intervention.What.REPLAYED
+    assert Intervention.objects.get().what == Intervention.Action.REPLAYED
     assert api.post(f"/runs/{make_run(ada, key='b').id}/steps/{step.id}/retry").status_code == 404
 
 
@@ -94,7 +94,7 @@ def test_the_run_of_a_skipped_step_is_told_that_it_is_done(api: Api, ada: User) 
     event = Event.objects.get(type=types.STEP_DONE)
     assert (event.data["run_id"], event.data["skipped"]) == (str(step.run_id), True)
     made = Intervention.objects.get()
-    assert (made.what, made.reason, made.who) == (Intervention.What.FIXED, "By hand.", ada.email)
+    assert (made.what, made.reason, made.who) == (Intervention.Action.FIXED, "By hand.", ada.email)
 
 
 def test_a_run_is_ended_with_its_steps(api: Api, ada: User) -> None:

@@ -11,7 +11,7 @@ import pytest
 from demo.flows import brand
 from demo.flows.brand import MOST_DRAFTS
 from events import flows
-from events.flows.base import Refused
+from events.flows.base import StepRefused
 from events.models import Event, Run, Step
 from events.pure import types
 from people.models import User
@@ -79,7 +79,7 @@ def test_while_five_drafts_are_open_it_only_collects(ada: User) -> None:
 
 def test_each_failed_keyword_is_researched_again_on_sunday(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> dict[str, Any]:
-        raise Refused("It does not want to.")
+        raise StepRefused("It does not want to.")
 
     monkeypatch.setattr(brand, "_ask", refuse)
     tell(ada, "brand.cycle", keywords=["a", "b"])

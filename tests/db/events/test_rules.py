@@ -24,11 +24,11 @@ def test_each_change_is_a_version_and_a_stale_one_is_a_conflict() -> None:
     mail = [make_channel(user, "email")]
     rule = changes.create(make_unsaved(user), mail)
     assert changes.change(make_unsaved(user, id=rule.id, name="New"), mail).version == 2
-    with pytest.raises(changes.Conflict) as caught:
+    with pytest.raises(changes.VersionConflict) as caught:
         changes.change(make_unsaved(user, id=rule.id, name="Lost"), mail)
     assert caught.value.current.name == "New"
     changes.delete(rule.id)
-    with pytest.raises(changes.Conflict):
+    with pytest.raises(changes.VersionConflict):
         changes.change(make_unsaved(user, id=rule.id, version=3), mail)
 
 
@@ -52,7 +52,7 @@ def test_of_two_changes_at_once_one_is_a_conflict() -> None:
     def change(name: str) -> str:
         try:
             return changes.change(make_unsaved(user, id=rule.id, name=name), mail).name
-        except changes.Conflict:
+        except changes.VersionConflict:
             return ""
         finally:
             connection.close()

@@ -22,7 +22,7 @@ from events.models import Event, FlowSettings, Run, Subscription, Topic
 from jobs.batches.kind import BATCH
 from jobs.models import Batch
 from notifications.deliveries import acknowledge, dead_letters
-from notifications.deliveries.dead_letters import What
+from notifications.deliveries.dead_letters import Action
 from notifications.models import Delivery, Notification
 from notifications.net.chain import headers, read, within
 from people.models import User
@@ -166,7 +166,7 @@ def test_what_is_sent_as_new_stays_in_its_chain(ada: User) -> None:
     happen(ada, correlation_id="a chain / of mine")
     Delivery.objects.update(state="sending", lease_token=uuid4(), lease_until=NOON)
     Delivery.objects.update(state="dead", lease_token=None, lease_until=None, settled_at=NOON, cause="no")
-    [new] = dead_letters.act(Delivery.objects.select_related("channel").get(), What.AS_NEW, ada).new
+    [new] = dead_letters.act(Delivery.objects.select_related("channel").get(), Action.AS_NEW, ada).new
     assert Delivery.objects.get(id=new).notification.chain == "a chain / of mine"
     assert [row.state for row in trace("a chain / of mine", ada).rows] == ["handled", "cancelled", "pending"]
 

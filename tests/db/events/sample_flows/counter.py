@@ -6,7 +6,7 @@ import sys
 import time
 from typing import Any
 
-from events.flows.base import Flow, FlowEvent, Refused, State, StepCall, TryLater, Turn, on, step
+from events.flows.base import Flow, FlowEvent, State, StepCall, StepRefused, TryLater, Turn, on, step
 from events.pure import types
 from work.retry import Policy
 
@@ -106,7 +106,7 @@ class Counter(Flow):
             case "later":
                 raise TryLater("It is busy.", 0)
             case "refused":
-                raise Refused("It does not want to.")
+                raise StepRefused("It does not want to.")
             case "loop":
                 while True:
                     time.monotonic()

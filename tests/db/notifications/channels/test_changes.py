@@ -111,7 +111,7 @@ def test_codes_of_a_day_are_counted_by_the_address_that_they_went_to(letters: Ch
         backdate()
     to(letters)
     again = make_channel(letters.user, "email", address={"address": OLD}, verified_at=None)
-    with pytest.raises(verification.TooMany, match="to this address"):
+    with pytest.raises(verification.TooManyCodes, match="to this address"):
         verification.send_code(again, timezone.now())
 
 
@@ -268,7 +268,7 @@ def test_a_code_that_is_asked_for_while_the_address_changes_counts_for_the_new_o
     letters = make_channel(make_user(), "email", address={"address": OLD}, verified_at=None)
     while mailboxes.may_send(mailboxes.Purpose.CODE, NEW):
         pass
-    with pytest.raises(verification.TooMany):
+    with pytest.raises(verification.TooManyCodes):
         beside(lambda: verification.send_code(letters, timezone.now()), before=lambda: to(letters))
     assert not Notification.objects.exists()
 
