@@ -76,7 +76,7 @@ def delete(user: User, name: str) -> bool:
 
 
 def history(user: User, name: str, span: timedelta, count: int) -> dict[datetime, int]:
-    """What was added in each of the last `count` minutes or days (UTC), by its start, the present one last."""
+    """The sums of each of the last `count` minutes or days (UTC), by its start, the present one last."""
     seconds = int(span.total_seconds())
     last = datetime.fromtimestamp(timezone.now().timestamp() // seconds * seconds, UTC)
     found = Rollup.objects.filter(user=user, name=name, span=seconds, start__gt=last - count * span)

@@ -47,7 +47,7 @@ class Shard(models.Model):
 
 
 class Rollup(models.Model):
-    """What was added to a counter in a minute or on a day (UTC) from `start` on, of `span` seconds: for its chart."""
+    """The sum of a counter's additions in a minute or day (UTC) from `start` on, of `span` seconds: for its chart."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+", db_index=False)
     name = models.CharField(max_length=100)

@@ -1,4 +1,4 @@
-"""Who has a board open, over all web processes: in Redis, where each entry expires unless its process renews it."""
+"""The viewers of open boards, over all web processes: in Redis, where an entry expires unless its process renews it."""
 
 import time
 from collections.abc import Collection, Mapping

@@ -47,5 +47,5 @@ def socket(request: HttpRequest) -> HttpResponse:
 
 def _refusal(status: int, text: str) -> HttpResponse:
     response = HttpResponse(f"{text}\n", status=status, content_type="text/plain; charset=utf-8")
-    response["Connection"] = "close"  # what a client has sent after the request is no other request
+    response["Connection"] = "close"  # what a client has sent after the request is not another request
     return response

@@ -1,4 +1,4 @@
-"""Who is on call for a team, from its rows; `rota` decides."""
+"""The rota of a team, read from its rows; `rota` decides."""
 
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -36,7 +36,7 @@ def rota_of(team: User) -> Rota:
 
 
 def shifts(team: User, begins: datetime, ends: datetime) -> list[Shift]:
-    """Who is asked first between two aware instants, in order. Four statements; [] where nobody is in the order."""
+    """The members who are asked first between two aware instants, in order. Four statements; [] where nobody is in the order."""
     if not ((order := rota_of(team)).turns or order.overrides):
         return []
     found = [next(group) for _, group in groupby(rota.shifts(order, begins, ends), key=lambda shift: shift[1][:1])]

@@ -1,4 +1,4 @@
-"""Who is on call for a team: an order of people with times, which moves on each week, and overrides. Pure."""
+"""The rota of a team: an order of people with times, which moves on each week, and overrides. Pure."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

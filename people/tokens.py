@@ -163,7 +163,7 @@ def find(token: str) -> ApiToken | None:
 
 
 def _scopes_of(role: str) -> Collection[str]:
-    """What a token of a team may do, by the role of the member who made it."""
+    """The scopes of a team's token, by the role of the member who made it."""
     return {Role.OWNER: SCOPES, Role.MEMBER: SCOPES.keys() - {"settings"}}.get(Role(role), ["read"])
 
 

@@ -24,7 +24,7 @@ _SECONDS = 10  # of computing
 
 
 class Spec(BaseModel):
-    """What a check takes. What a watch does not have may be sent as its default."""
+    """The fields of a check. Those that a watch does not have may be sent as their default."""
 
     model_config = ConfigDict(extra="ignore", strict=True)
 
@@ -103,7 +103,7 @@ class ImportedCheck:
 
 
 def plan(user: User, checks: Sequence[Any], sent: Mapping[str, Any]) -> list[ImportedCheck]:
-    """What becomes of each check; writes nothing. `sent`: the fields of `ChannelsForm`, which may lack channels.
+    """Decide what becomes of each check; writes nothing. `sent`: the fields of `ChannelsForm`, which may lack channels.
 
     Raises OverBudget.
     """

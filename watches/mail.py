@@ -39,7 +39,7 @@ _ANSWERS = {
 
 
 class Receiver:
-    """What aiosmtpd calls. The database is asked in one thread, as pings over HTTP do."""
+    """The handler that aiosmtpd calls. The database is asked in one thread, as pings over HTTP do."""
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="pings")

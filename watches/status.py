@@ -1,4 +1,4 @@
-"""What a status page shows to strangers: states and uptime by the names of watches, and incidents in public words."""
+"""The public view of a status page: states and uptime by the names of watches, and incidents in public words."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -71,7 +71,7 @@ def cached(part: str, slug: str) -> str:
 
 
 def forget(*slugs: str) -> None:
-    """What strangers read there is written again: also what somebody writes before this transaction is committed."""
+    """Drop the cached pages and feeds: also those that somebody writes before this transaction is committed."""
     keys = [cached(part, slug) for part in ("page", "feed") for slug in slugs]
     cache.delete_many(keys)
     transaction.on_commit(lambda: cache.delete_many(keys))

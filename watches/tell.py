@@ -75,7 +75,7 @@ _SET_SLOW = "UPDATE watches_ping SET slow_at = NULL WHERE id = ANY(%(ids)s::uuid
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """What happened to a watch. `row`: as `_OF_WATCH` selects it, also of a ping where one tells it."""
+    """A change of a watch's state. `row`: as `_OF_WATCH` selects it, also of a ping where one tells it."""
 
     type: str
     watch: Watch

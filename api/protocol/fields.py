@@ -55,7 +55,7 @@ class Body(BaseModel):
 
 
 class Replacement(Body):
-    """A body that may also have members of the answer that are no fields of it: see `require_unchanged`."""
+    """A body that may also have members of the answer that are not fields of it: see `require_unchanged`."""
 
     model_config = ConfigDict(extra="allow")
 

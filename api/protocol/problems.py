@@ -146,7 +146,7 @@ def require_valid(form: BaseForm, called: Callable[[str], str] = _called) -> Non
 
 
 def require_unchanged(body: BaseModel, current: Callable[[], Mapping[str, Any]]) -> None:
-    """Raises a 422 problem for members that are no fields of the body, unless they are as in the current answer."""
+    """Raises a 422 problem for members that are not fields of the body, unless they are as in the current answer."""
     if not (others := body.model_extra):
         return
     shown = json.loads(to_json(current()))

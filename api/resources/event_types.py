@@ -95,7 +95,7 @@ class RouteDocument(BaseModel):
 
 
 class TypeRoutesDocument(BaseModel):
-    """Where the events of a type go."""
+    """The rules, flows and queues that get the events of a type."""
 
     name: str
     event_type_id: UUID | None = Field(description="The registered type; null: nobody has registered it.")

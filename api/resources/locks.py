@@ -79,8 +79,8 @@ def list_locks(request: ApiRequest, page: Query[paging.PageParameters]) -> HttpR
 
 @router.post("/acquire", response=Acquired, summary="Take a lock")
 def acquire_lock(request: ApiRequest, body: Acquire) -> HttpResponse:
-    """Where nobody has it, it is yours for `ttl` seconds, counted from before you asked. Else the answer says who has
-    it, and for how long. With `Idempotency-Key`, a repeated request gets the same answer."""
+    """A free lock is yours for `ttl` seconds, counted from before you asked. Else the answer says who has it, and for
+    how long. With `Idempotency-Key`, a repeated request gets the same answer."""
     try:
         taken = holding.acquire(request.auth.user, body.name, body.ttl, body.holder or request.auth.label)
     except holding.TooManyLocks:

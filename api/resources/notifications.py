@@ -293,7 +293,7 @@ def _answerable(request: ApiRequest, notification_id: UUID) -> Notification:
 
 
 def _member(request: ApiRequest) -> User | None:
-    """Who answers, for a team."""
+    """The member who answers for a team."""
     account = request.auth.user
     return account.actor if account.is_team else None
 

@@ -28,7 +28,7 @@ Phase = Literal["open", "acknowledged", "resolved"]
 
 
 class RunDocument(BaseModel):
-    """What a flow knows of one entity. An incident is a run of the flow `incident`."""
+    """The state of one entity in a flow. An incident is a run of the flow `incident`."""
 
     id: UUID
     flow: str = Field(description="The name of the flow.")

@@ -34,7 +34,7 @@ def wrong_flows(expected: Mapping[str, int], arrivals: Iterable[tuple[str, str]]
     """What is lost, arrived twice and so on (a count of `Result`), with a note.
 
     `expected`: the number of events of each run by its key. `arrivals`: subject and idempotency key, as the sink has
-    them: it recognises repeats, so a step that is tried again is no duplicate, unless it has another key.
+    them: it recognises repeats, so a step that is tried again is not a duplicate, unless it has another key.
     """
     runs = {key: (status, json.loads(state)) for key, status, state in _all(_RUNS)}
     rows: dict[str, list[Any]] = defaultdict(list)

@@ -1,4 +1,4 @@
-"""What django-unfold renders by templates for each row of a list, although it is the same for all rows: rendered once.
+"""Renders once what django-unfold renders by templates for each row of a list, although it is the same for all.
 
 It took a fifth of the time of a list's page.
 """

@@ -98,5 +98,5 @@ def reseal_secrets(sealed: str, owner: UUID) -> str:
 
 
 def hashed(token: str) -> str:
-    """What is stored of a token of at least 190 random bits, for which a slow hash would add nothing."""
+    """The stored hash of a token. It has at least 190 random bits, so a slow hash would add nothing."""
     return sha256(token.encode()).hexdigest()

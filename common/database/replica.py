@@ -22,7 +22,7 @@ _CHECKED_FOR = 1.0  # seconds that an answer holds
 _RESTS = 10.0  # seconds after an error
 _APPS = {"notifications", "schedules", "jobs", "events", "work"}
 
-# One that has replayed all is not behind, however old that is. A server that is no standby has replayed nothing.
+# One that has replayed all is not behind, however old that is. A server that is not a standby has replayed nothing.
 _BEHIND = """
 SELECT CASE WHEN NOT pg_is_in_recovery() THEN NULL
             WHEN pg_last_wal_replay_lsn() >= %s::pg_lsn THEN 0
@@ -86,7 +86,7 @@ def _is_usable() -> bool:
 
 
 def _behind() -> float | None:
-    """Seconds; None for a server that is no standby."""
+    """Seconds; None for a server that is not a standby."""
     with connection.cursor() as primary, connections[ALIAS].cursor() as standby:
         primary.execute("SELECT pg_current_wal_lsn()::text")
         standby.execute(_BEHIND, primary.fetchone())

@@ -50,7 +50,7 @@ def _compiled(expression: str) -> ParsedResult:
     try:
         expression_tree = jmespath.compile(expression)
     except JMESPathError as error:
-        raise Invalid(_("This is no JMESPath expression: %(error)s"), error=str(error).splitlines()[0]) from None
+        raise Invalid(_("This is not a JMESPath expression: %(error)s"), error=str(error).splitlines()[0]) from None
     except RecursionError:
         raise Invalid(_("This expression is nested too deeply.")) from None
     if len(nodes := list(_nodes(expression_tree.parsed))) > _MOST_NODES:

@@ -24,7 +24,7 @@ class Preset(NamedTuple):
 
 
 class InvalidSnooze(ValueError):
-    """Says to its person why this is no time to snooze until."""
+    """Says to its person why nothing can be snoozed until this time."""
 
 
 def _in_days(days: int, now: datetime, at: time = _MORNING) -> datetime:

@@ -50,7 +50,7 @@ POLICY, _ADMIN_POLICY = _policy(_DIRECTIVES), _policy(_DIRECTIVES | _OF_THE_ADMI
 
 
 class UTF8Request(ASGIRequest):
-    """A request that is always read as UTF-8. Django takes any codec of Python, and fails on those that are no text."""
+    """A request that is always read as UTF-8. Django takes any codec of Python, and fails on those that are not for text."""
 
     claims_other_charset = False
 

@@ -39,7 +39,7 @@ class CounterForm(forms.Form):
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """What was added in a minute or on a day; `x` and `height` are in units of the drawing."""
+    """The sum of a minute or a day; `x` and `height` are in units of the drawing."""
 
     label: str
     value: int

@@ -1,4 +1,4 @@
-"""What a flow is: handlers by type of event that decide for one run at a time, and steps that may fetch. Pure.
+"""A flow: handlers by type of event that decide for one run at a time, and steps that may fetch. Pure.
 
 See docs/adding-a-flow.md.
 """

@@ -168,7 +168,7 @@ def _data(attributes: dict[str, Any]) -> dict[str, Any]:
 
 
 def _content(body: bytes) -> dict[str, str]:
-    """A body that is not JSON as `data`, or as `data_base64` where it is no text."""
+    """A body that is not JSON as `data`, or as `data_base64` where it is not text."""
     with suppress(UnicodeDecodeError):
         if "\0" not in (text := body.decode()):
             return {"data": text}

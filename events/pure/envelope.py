@@ -44,7 +44,7 @@ class Envelope:
 
     @property
     def chain(self) -> str | None:
-        """The correlation id; None for that of its row, where it starts a chain and its key is no UUID."""
+        """The correlation id; None for that of its row, where it starts a chain and its key is not a UUID."""
         if self.correlation_id is None and correlation.is_uuid(self.key):
             return self.key
         return self.correlation_id

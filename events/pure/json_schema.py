@@ -38,7 +38,7 @@ _budget: ContextVar[Budget] = ContextVar("budget")
 
 
 class Unusable(ValueError):
-    """A text that is no schema, or none that can be used. `problems` are sentences for its author, with their paths."""
+    """A text that is not a schema, or not one that can be used. `problems` are sentences for its author, with their paths."""
 
     def __init__(self, problems: list[str]) -> None:
         super().__init__(problems[0])
@@ -268,7 +268,7 @@ def _one_of(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[
 
 
 # Those of the library search by Python's patterns, compare each with each, write out all that they have found, or
-# divide floats, so that 19.99 is no multiple of 0.01.
+# divide floats, so that 19.99 is not a multiple of 0.01.
 _OURS = {
     "pattern": _pattern,
     "patternProperties": _pattern_properties,

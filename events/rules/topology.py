@@ -1,4 +1,4 @@
-"""Where events go: who listens to each type, on which queues and channels, and what waits there."""
+"""The destinations of events: listeners of each type, their queues and channels, and what waits there."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""What people do to runs: retry or skip a step, end a run. Each act is an intervention."""
+"""Changes of runs by people: retry or skip a step, end a run. Each act is an intervention."""
 
 from django.db import transaction
 from django.db.models import QuerySet

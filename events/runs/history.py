@@ -1,4 +1,4 @@
-"""What belongs to a run, for its page and the API: its steps, what it made of events, the messages that it sent."""
+"""The history of a run, for its page and the API: its steps, effects of events, and sent messages."""
 
 from dataclasses import dataclass
 

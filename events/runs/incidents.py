@@ -28,7 +28,7 @@ def act(run: Run, type: str) -> bool:
     """Record that a person acknowledges or resolves an incident. Twice in one phase of it has no further effect.
 
     An operator who acknowledges a problem of the installation does so for the others who were told of it. False where
-    it is no incident, was stopped, or has ended.
+    it is not an incident, was stopped, or has ended.
     """
     if run.flow != Incident.name or run.status == Run.Status.STOPPED or run.ended_at is not None:
         return False

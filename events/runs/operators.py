@@ -46,7 +46,7 @@ class Operator:
 
 @dataclass(slots=True)
 class Alert:
-    """What one operator is told. `keys` are the problems that are one alert; `is_over`: they have ended."""
+    """An alert of one operator. `keys` are the problems that are one alert; `is_over`: they have ended."""
 
     operator: Operator
     key: str

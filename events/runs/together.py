@@ -106,7 +106,7 @@ def _advance(event: EventClaim, run: Run, settings: _Settings, room: int) -> Adv
 
 
 def _targets(given: Sequence[ForRun], until: float) -> dict[int, Target | UUID]:
-    """What names the run of each event, oldest event first; without those of whom nothing does."""
+    """The target that names the run of each event, oldest event first; events without one are left out."""
     targets: dict[int, Target | UUID] = {}
     for place in sorted(range(len(given)), key=lambda place: given[place].event.id):
         event, flow = given[place]

@@ -54,7 +54,7 @@ UPDATE events_run d
 
 
 class NewEffect(NamedTuple):
-    """What a flow made of an event; `run_id` is None where it has none."""
+    """An effect of an event in a flow; `run_id` is None where it has none."""
 
     event_id: UUID
     flow: str

@@ -83,7 +83,7 @@ def _page(request: PersonRequest, form: RuleForm, rule: Rule | None = None, diff
 
 @person_action
 def show_preview(request: PersonRequest) -> HttpResponse:
-    """Show the result of the typed rule on a past event or a pasted one. Empty fields are no errors."""
+    """Show the result of the typed rule on a past event or a pasted one. Empty fields are not errors."""
     return limit_page(f"preview:{request.user.pk}", lambda: _preview(request))
 
 

@@ -13,7 +13,7 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-# Other codecs of Python are no charsets of pages, and some take quadratic time (punycode).
+# Other codecs of Python are not charsets of pages, and some take quadratic time (punycode).
 _CHARSETS = re.compile(
     r"ascii|utf-(8|16|32)(-[bl]e)?|iso8859-\d+|cp\d+|mac-\w+|koi8-\w|shift_jis\w*|euc_\w+|iso2022_\w+|gb\w+|hz|big5\w*|johab"
 )

@@ -47,7 +47,7 @@ _REFERENCE = re.compile(
 )
 _ENTRY_BEGIN, _ENTRY_END = (re.compile(rf"<{end}(?:\w+:)?(?:item|entry)[\s>]") for end in ("", "/"))
 _ENDS_WHOLE = re.compile(r"(?:</[^<>]*|/)>\s*\Z")
-# An identity counts as it is written: relative to nothing, it is no address.
+# An identity counts as it is written: relative to nothing, it is not an address.
 _FeedParserMixin.can_be_relative_uri.discard("id")
 
 

@@ -6,7 +6,7 @@
 - Where both "." and "," occur, the last one is the decimal mark. A dash for the fraction, "1.299,-", marks it too.
 - A lone mark before three digits may be either: the currency or the page's language decide it. If they do not, a price
   is in thousands, "1.299 €", other numbers are so by a comma, and the other reading is told too.
-- Digits of other scripts count, with their marks; "1.2k" is 1,200. Digits grouped in another way are no number.
+- Digits of other scripts count, with their marks; "1.2k" is 1,200. Digits grouped in another way are not a number.
 """
 
 import re

@@ -10,7 +10,7 @@ from common.parsing.budget import OverBudget
 _LONGEST = 20_000
 _DEEPEST = 2_048
 """Elements inside each other that libxml2 reads."""
-# What follows "<" must be a name of HTML: "Vec<T>" and "a <b and c> d" are no markup, "<b>" and "<br/>" are.
+# What follows "<" must be a name of HTML: "Vec<T>" and "a <b and c> d" are not markup, "<b>" and "<br/>" are.
 _NAMES = (
     "a|abbr|b|blockquote|body|br|center|code|del|div|em|figure|font|h[1-6]|head|hr|html|html-blob|i|img|ins|li|link|meta|"
     "ol|p|pre|s|small|span|strike|strong|style|sub|sup|table|tbody|td|th|tr|tt|u|ul"

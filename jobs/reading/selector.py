@@ -47,7 +47,7 @@ def compiled(selector: str) -> tuple[etree.XPath, str]:
         path = "|".join(_Translator().selector_to_xpath(one) for one in result)
         compiled_path = etree.XPath(f"({path})[1]", extensions={(None, "of_type"): _of_type})
     except (SelectorError, ValueError, RecursionError, etree.XPathError):
-        raise Invalid(_("This is no CSS selector. Write one such as .price or #offer > span.")) from None
+        raise Invalid(_("This is not a CSS selector. Write one such as .price or #offer > span.")) from None
     if len(attributes) > 1:
         raise Invalid(_("Use the same ::attr(…) at the end of each selector in the list."))
     return compiled_path, attributes.pop()

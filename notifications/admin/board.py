@@ -1,4 +1,4 @@
-"""What stands on boards, read only."""
+"""Messages of boards, read only."""
 
 from typing import Any
 

@@ -130,7 +130,7 @@ def undo(notification_id: UUID) -> Undone | None:
 
 
 def _stopped(notification: Notification) -> tuple[list[Delivery], list[Delivery]]:
-    """What its answer cancelled, not an earlier one, which was undone then: what is in time, and what is too late."""
+    """The deliveries that its last answer cancelled: those still in time, and those too late."""
     stopped = notification.deliveries.filter(
         reason_code=DeliveryCode.ACKNOWLEDGED, settled_at__gte=notification.acknowledged_at
     )

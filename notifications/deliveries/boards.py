@@ -64,7 +64,7 @@ def address(board: Channel) -> str:
 
 
 def replace_address(board: Channel) -> None:
-    """What is posted to the old one gets 404."""
+    """Give the board a new address. Posts to the old one get 404."""
     Channel.objects.filter(id=board.id).update(link_id=uuid7())
 
 

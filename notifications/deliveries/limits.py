@@ -54,7 +54,7 @@ _MARGIN = 5.0  # seconds
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SendClaim(kinds.Claim):
-    """What a leased message to one address has, of a channel or not. `channel_id`: by what its rates are counted.
+    """A leased message to one address, of a channel or not. `channel_id`: the id by which its rates are counted.
 
     `unusable` is why its address must not be used, None when it may be. `zone` (a name, may be empty) is its person's.
     """

@@ -66,7 +66,7 @@ def _wait(left: timedelta, person: User) -> Defer:
 
 
 def _lock(delivery_id: UUID) -> tuple[Delivery, Notification]:
-    """Whoever answers it waits for this, and then finds all who were told."""
+    """Lock the notification, so that an answer waits for it and then reaches all who were notified."""
     delivery = Delivery.objects.get(id=delivery_id)
     locked = Notification.objects.select_for_update(no_key=True, of=("self",)).select_related("user")
     return delivery, locked.get(id=delivery.notification_id)
@@ -95,7 +95,7 @@ def _new(
 
 
 def _channels(people: Sequence[User]) -> dict[int, list[tuple[UUID, str]]]:
-    """What each uses for new reminders: the inbox and others, none that belongs to a program."""
+    """The channels that each uses for new reminders, without those of programs."""
     usable = Channel.objects.read_by_people().filter(user__in=people, use_for_new=True).order_by("user_id", "id")
     return {
         user_id: [(channel.id, channel.provider) for channel in own]
@@ -104,7 +104,7 @@ def _channels(people: Sequence[User]) -> dict[int, list[tuple[UUID, str]]]:
 
 
 def members_told(whole: Notification) -> QuerySet[Notification]:
-    """What members got of a team's notification, the first first."""
+    """The notifications of a team's members about one of the team, the first first."""
     return (
         Notification.objects.select_related("user").filter(batch_id=whole.id, origin=TEAM).order_by("created_at", "id")
     )

@@ -1,4 +1,4 @@
-"""What stands on a board: a channel that is a page of its account, on which people write, too."""
+"""Messages of a board: a channel that is a page of its account, on which people write, too."""
 
 from django.db import models
 from django.db.models import Q

@@ -1,4 +1,4 @@
-"""Whoever is on call for a team: one after the other, until somebody answers."""
+"""The members on call for a team: one after the other, until somebody answers."""
 
 from django import forms
 from django.utils.translation import gettext as _, gettext_lazy

@@ -55,7 +55,7 @@ def own(request: PersonRequest, notification_id: UUID) -> HttpResponse:
 
 @person_page
 def done(request: PersonRequest) -> HttpResponse:
-    """What was done, newest first; a message and its repeats once."""
+    """Messages marked as done, newest first; a message and its repeats once."""
     own = Notification.objects.for_user(request.user).filter(nag_of=None)
     rows = own.filter(acknowledged_at__isnull=False, snoozed_until=None)
     page = paging.page(rows, request.GET, by="acknowledged_at")

@@ -1,4 +1,4 @@
-"""Who is a member of a team, and who is invited to one."""
+"""Members of teams, and invitations to them."""
 
 from datetime import time, timedelta
 

@@ -170,7 +170,7 @@ def _coming(team: User, now: datetime) -> dict[str, object]:
 
 
 def _save_order(form: OnCallForm, turns: Sequence[TurnForm]) -> str:
-    """What to say about it; "" for a form that is not valid."""
+    """Return the message to show; "" for a form that is not valid."""
     if not all([form.is_valid(), *(turn.is_valid() for turn in turns)]):
         return ""
     form.save()

@@ -37,7 +37,7 @@ from work.broker.wakes import publish_after_commit
 log = logging.getLogger(__name__)
 
 BATCH = 500
-# A message that is no later than this still names its own length of time; a later one, what is left.
+# A message that is not later than this still names its own length of time; a later one, what is left.
 _LATE = timedelta(minutes=1)
 
 

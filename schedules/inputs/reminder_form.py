@@ -161,7 +161,7 @@ class ReminderForm(JobForm, ChannelsForm, LateForm, NagForm, AudienceForm):
 
     @property
     def set_further(self) -> list[str]:
-        """What the folded fields hold, in words, such as "Tags: home"."""
+        """The values of the folded fields in words, such as "Tags: home"."""
         shown = [] if self.job is None else [str(self.job.label)]
         for name in _FOLDED:
             usual = self.user.time_zone if name == "time_zone" else self.fields[name].initial

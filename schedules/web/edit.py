@@ -58,7 +58,7 @@ def _read(request: PersonRequest, line: str, zone: str, now: datetime) -> Readin
 
 
 def _posted(request: PersonRequest, now: datetime) -> QueryDict | None:
-    """What the form was sent with; the time is that of its title, if that was chosen."""
+    """The posted form; its time is that of its title, if that was chosen."""
     data = posted(request)
     if data is None or data.get("title_time") != "take":
         return data

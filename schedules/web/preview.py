@@ -31,7 +31,7 @@ _COMPARED = 60
 
 @person_action
 def preview(request: PersonRequest) -> HttpResponse:
-    """Show the next times; with `?of=<id>`, also those that the edit adds and removes. Empty fields are no errors."""
+    """Show the next times; with `?of=<id>`, also those that the edit adds and removes. Empty fields are not errors."""
     return limit_page(f"preview:{request.user.pk}", lambda: _preview(request))
 
 

@@ -50,7 +50,7 @@ class StatusPage(models.Model):
 
 
 class PublicIncident(models.Model):
-    """What a status page says of an incident; over once it has `ended_at`."""
+    """An incident as a status page shows it; over once it has `ended_at`."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     page = models.ForeignKey(StatusPage, on_delete=models.CASCADE, related_name="incidents", db_index=False)

@@ -1,4 +1,4 @@
-"""Who gets the incidents of a status page by mail, and those mails."""
+"""Subscribers of a status page, and the mails that tell them of its incidents."""
 
 from django.conf import settings
 from django.db import models

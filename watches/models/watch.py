@@ -196,7 +196,7 @@ class Watch(models.Model):
 
     @property
     def mail_address(self) -> str:
-        """Where it takes pings by mail; empty if this installation takes none."""
+        """The address to which it takes pings by mail; empty if this installation takes none."""
         return f"{self.token}@{settings.PING_DOMAIN}" if settings.PING_DOMAIN else ""
 
     @property

@@ -118,7 +118,7 @@ def feed(request: HttpRequest, address: str) -> HttpResponse:
 def _shown(
     request: HttpRequest, address: str, part: str, write: Callable[[StatusPage], str], content_type: str
 ) -> HttpResponse:
-    """What strangers read, in the language and the time zone of its owner. It is written once in 15 s for all."""
+    """The page or feed for strangers, in the language and zone of its owner. It is written once in 15 s for all."""
     slug = address.lower()
 
     def respond() -> HttpResponse:

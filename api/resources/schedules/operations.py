@@ -193,7 +193,7 @@ class Bulk(Body):
 class BulkDocument(BaseModel):
     changed_ids: list[UUID] = Field(description="Those that were changed.")
     left_out: dict[str, int] = Field(description="How many were left out, by their state or what is in the way.")
-    unknown_ids: list[UUID] = Field(description="Those that are no schedules of yours.")
+    unknown_ids: list[UUID] = Field(description="Those that are not schedules of yours.")
 
 
 class Slot(Body):

@@ -1,4 +1,4 @@
-"""Which program wrote a file, and its entries."""
+"""Detects which program wrote a file, and reads its entries."""
 
 import re
 from datetime import datetime

@@ -75,7 +75,7 @@ def short_key(*parts: Any) -> str:
 
 
 def fields(title: str, body: str, timetable: Timetable) -> dict[str, Any]:
-    """The fields of a reminder with another program's texts, in which words in braces are no placeholders."""
+    """The fields of a reminder with another program's texts, in which words in braces are not placeholders."""
     rule = timetable.rule
     return {
         "title": text.fit(text.without_placeholders(" ".join(title.split())), text.MAX_SUBJECT).text or _("Reminder"),
