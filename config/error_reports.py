@@ -39,12 +39,12 @@ def start(dsn: str, version: str) -> None:
 
 def only_codes(event: Any, _hint: object) -> Any:
     """Return an event with what cannot hold the data of people, and nothing else."""
-    kept = {name: event[name] for name in _KEPT if name in event}
+    report = {name: event[name] for name in _KEPT if name in event}
     if text := event.get("logentry", {}).get("message"):
-        kept["logentry"] = {"message": logs.redact(text)}
+        report["logentry"] = {"message": logs.redact(text)}
     raised = event.get("exception", {}).get("values", ())
-    kept["exception"] = {"values": [_type_and_places(one) for one in raised]}
-    return kept
+    report["exception"] = {"values": [_type_and_places(one) for one in raised]}
+    return report
 
 
 def _type_and_places(raised: Any) -> dict[str, Any]:

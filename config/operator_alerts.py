@@ -86,8 +86,8 @@ class OperatorAlerts(threading.Thread):
                 return [], False
             if self._unrecorded:
                 operators.update(self._operators, [*self._unrecorded.values()], _ALL, is_direct=True)
-            known = operators.open_keys()
-            result, unknown = _find(known, broker, queues)
+            open_keys = operators.open_keys()
+            result, unknown = _find(open_keys, broker, queues)
             if any(problem.check == "beat" for problem in result) and not _is_away(broker):
                 # Retries and incidents go on, and ring on the next channel.
                 transaction.on_commit(lambda: current_app.send_task("work.rescue", expires=EVERY), robust=True)
@@ -114,7 +114,7 @@ def _is_away(broker: list[Problem]) -> bool:
     return any(problem.check == "broker" for problem in broker)
 
 
-def _find(known: set[str], broker: list[Problem], queues: list[Problem] | None) -> tuple[list[Problem], set[str]]:
+def _find(open_keys: set[str], broker: list[Problem], queues: list[Problem] | None) -> tuple[list[Problem], set[str]]:
     """Return the problems, and the checks that are not made: they would only show what a problem has caused."""
     result, unknown = [*broker, *(queues or [])], set()
     if queues is None:
@@ -129,10 +129,10 @@ def _find(known: set[str], broker: list[Problem], queues: list[Problem] | None) 
         unknown |= {"late"}
     else:
         result += problems.late_work()
-    result += problems.disks(known)
+    result += problems.disks(open_keys)
     result += clock.broken_schedules()
-    result += refusals.refusing(known)
-    result += problems.dead_letters(known)
+    result += refusals.refusing(open_keys)
+    result += problems.dead_letters(open_keys)
     return result, unknown
 
 

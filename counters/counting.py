@@ -79,8 +79,8 @@ def history(user: User, name: str, span: timedelta, count: int) -> dict[datetime
     """The sums of each of the last `count` minutes or days (UTC), by its start, the present one last."""
     seconds = int(span.total_seconds())
     last = datetime.fromtimestamp(timezone.now().timestamp() // seconds * seconds, UTC)
-    found = Rollup.objects.filter(user=user, name=name, span=seconds, start__gt=last - count * span)
-    return {last - ago * span: 0 for ago in reversed(range(count))} | dict(found.values_list("start", "value"))
+    rows = Rollup.objects.filter(user=user, name=name, span=seconds, start__gt=last - count * span)
+    return {last - ago * span: 0 for ago in reversed(range(count))} | dict(rows.values_list("start", "value"))
 
 
 def forget() -> int:

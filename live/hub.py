@@ -101,11 +101,11 @@ class Hub:
         try:
             async with redis.pubsub() as heard:
                 await heard.subscribe(live_wakes.channel())
-                is_asked = False
+                is_pinged = False
                 while True:
                     message = await heard.get_message(timeout=_SILENCE)
                     if message is None:
-                        if is_asked:
+                        if is_pinged:
                             return
                         await heard.ping()
                     elif message["type"] == "subscribe":
@@ -113,7 +113,7 @@ class Hub:
                         self._wake(self._sockets)  # what changed before may have been missed
                     elif message["type"] == "message":
                         self._wake(map(int, message["data"].split(b",")))
-                    is_asked = message is None
+                    is_pinged = message is None
         finally:
             await redis.aclose()
 
@@ -125,14 +125,14 @@ class Hub:
                 self._is_woken.clear()
             try:
                 await self._check(self._of(users))
-                found = await self._asked(states, users) if users else {}
+                by_user = await self._asked(states, users) if users else {}
                 here = await self._update_presence(self._of(users))
             except Exception:
                 log.exception("Open pages of %d people were not told of changes", len(users))
                 await asyncio.sleep(_AGAIN)
                 self._wake(users)
                 continue
-            for user, state in found.items():
+            for user, state in by_user.items():
                 sockets = [socket for socket in self._of([user]) if socket.user == user]
                 own = {str(board): here[board] for _, board, _ in _seats(sockets) if board in here}
                 text = json.dumps(state | {"live": self._hears, "here": own})

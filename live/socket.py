@@ -86,8 +86,8 @@ class Socket(asyncio.Protocol):
             elif isinstance(event, Ping):
                 self._write(event.response())
             elif isinstance(event, CloseConnection):  # theirs, or because of what they sent
-                is_said = event.code != CloseReason.NO_STATUS_RCVD
-                self.close(event.code if is_said else CloseReason.NORMAL_CLOSURE)
+                has_code = event.code != CloseReason.NO_STATUS_RCVD
+                self.close(event.code if has_code else CloseReason.NORMAL_CLOSURE)
             elif isinstance(event, Message):  # also the first piece of one: nothing is asked over a socket
                 self.close(CloseReason.UNSUPPORTED_DATA)
             if self._transport.is_closing():

@@ -36,16 +36,16 @@ def rota_of(team: User) -> Rota:
 
 
 def shifts(team: User, begins: datetime, ends: datetime) -> list[Shift]:
-    """The members who are asked first between two aware instants, in order. Four statements; [] where nobody is in the order."""
+    """The members who are asked first between two aware instants, in order; [] without one. Four statements."""
     if not ((order := rota_of(team)).turns or order.overrides):
         return []
-    found = [next(group) for _, group in groupby(rota.shifts(order, begins, ends), key=lambda shift: shift[1][:1])]
+    firsts = [next(group) for _, group in groupby(rota.shifts(order, begins, ends), key=lambda shift: shift[1][:1])]
     members = Membership.objects.select_related("person").filter(team=team)
     names = {one.person_id: one.person.get_full_name() for one in members}
-    edges = [*(start for start, _ in found[1:]), ends]
+    edges = [*(start for start, _ in firsts[1:]), ends]
     return [
         Shift(start, end, names.get(people[0], "") if people else "", people[0] if people else None)
-        for (start, people), end in zip(found, edges, strict=True)
+        for (start, people), end in zip(firsts, edges, strict=True)
     ]
 
 

@@ -58,18 +58,18 @@ def who(rota: Rota, at: datetime) -> list[int]:
     standing = [*rota.turns[start:], *rota.turns[:start]]
     current = [one for one in rota.overrides if one.begins_at <= at < one.ends_at]
     instead = sorted(current, key=attrgetter("begins_at"))[::-1]  # of two that begin together, the last of `overrides`
-    asked = [one.person_id for one in instead] + [turn.person_id for turn in standing if turn.contains(shown.time())]
-    return list(dict.fromkeys(asked))
+    people = [one.person_id for one in instead] + [turn.person_id for turn in standing if turn.contains(shown.time())]
+    return list(dict.fromkeys(people))
 
 
 def shifts(rota: Rota, begins: datetime, ends: datetime) -> list[tuple[datetime, list[int]]]:
     """From when (UTC) which people are asked, between two aware instants."""
-    found: list[tuple[datetime, list[int]]] = []
+    changes: list[tuple[datetime, list[int]]] = []
     for edge in sorted(one.astimezone(UTC) for one in _edges(rota, begins, ends) if begins <= one < ends):
         people = who(rota, edge)
-        if not found or found[-1][1] != people:
-            found.append((edge, people))
-    return found
+        if not changes or changes[-1][1] != people:
+            changes.append((edge, people))
+    return changes
 
 
 def _edges(rota: Rota, begins: datetime, ends: datetime) -> Iterator[datetime]:

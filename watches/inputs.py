@@ -184,16 +184,16 @@ class WatchForm(EditForm, ChannelsForm, NagForm, TimingForm):
 
     def as_watch(self) -> Watch:
         """The watch that a valid form describes, not saved."""
-        cleaned, found = self.cleaned_data, self.timetable
+        cleaned, timetable = self.cleaned_data, self.timetable
         if self._watch is None:
             row = {"id": cleaned["made_as"] or uuid7()}
         else:
             row = {"id": self._watch.id, "version": cleaned["version"]}
-        if found is None:
+        if timetable is None:
             rule: dict[str, Any] = {"kind": Watch.SINCE, "time_zone": cleaned["time_zone"] or "UTC"}
         else:
-            rule = {"kind": found.rule.kind, "rule": found.rule.data(), "time_zone": found.rule.timezone}
-            rule |= {"starts_at": found.starts, "ends_at": found.ends, "excluded": cleaned["excluded"]}
+            rule = {"kind": timetable.rule.kind, "rule": timetable.rule.data(), "time_zone": timetable.rule.timezone}
+            rule |= {"starts_at": timetable.starts, "ends_at": timetable.ends, "excluded": cleaned["excluded"]}
         plain = {name: cleaned[name] for name in _PLAIN}
         return Watch(user=self._user, channel_order=self.channel_order(), **plain, **rule, **row)
 

@@ -60,8 +60,8 @@ class Receiver:
         assert token is not None  # noqa: S101 - as it was taken
         return await self._ask(partial(_record, NewPing(token, "success", output=_text(raw), size=len(raw))))
 
-    async def _ask(self, asked: Callable[[], str]) -> str:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, _or_away, asked)
+    async def _ask(self, call: Callable[[], str]) -> str:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, _or_away, call)
 
 
 class _Connection(SMTP):
@@ -106,8 +106,8 @@ def _token(address: str) -> UUID | None:
 
 
 def _known(token: UUID) -> str:
-    is_known = Watch.objects.filter(token=token, deleted_at=None, user__is_active=True).exists()
-    return "250 2.1.5 OK" if is_known else _UNKNOWN
+    exists = Watch.objects.filter(token=token, deleted_at=None, user__is_active=True).exists()
+    return "250 2.1.5 OK" if exists else _UNKNOWN
 
 
 def _record(ping: NewPing) -> str:
@@ -115,10 +115,10 @@ def _record(ping: NewPing) -> str:
     return _ANSWERS[outcome]
 
 
-def _or_away(asked: Callable[[], str]) -> str:
+def _or_away(call: Callable[[], str]) -> str:
     for is_again in (False, True):
         try:
-            return asked()
+            return call()
         except Exception as error:
             connection.close()
             if is_again:

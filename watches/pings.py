@@ -168,8 +168,8 @@ def _with_tokens(pings: Sequence[NewPing]) -> Sequence[NewPing]:
     """With the tokens of those that have an address; without those that have none."""
     if not (addresses := [ping.address for ping in pings if ping.token is None]):
         return pings
-    found = dict(execute(_FIND, {"addresses": column(addresses)}).fetchall())
-    named = [ping if ping.token else replace(ping, token=found.get(ping.address)) for ping in pings]
+    tokens = dict(execute(_FIND, {"addresses": column(addresses)}).fetchall())
+    named = [ping if ping.token else replace(ping, token=tokens.get(ping.address)) for ping in pings]
     return [ping for ping in named if ping.token]
 
 

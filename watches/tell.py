@@ -94,12 +94,12 @@ class Sign:
 
 def tell_due() -> int:
     """Record what is due. Returns how many events were recorded."""
-    told = 0
+    count = 0
     for _batch in range(_MOST_BATCHES):
         if not execute(_POLL, {}).fetchone().is_due:
             break
-        told += sum(_tell(statement) for statement in (_TOLD, _MISSED, _SLOW))
-    return told
+        count += sum(_tell(statement) for statement in (_TOLD, _MISSED, _SLOW))
+    return count
 
 
 def _tell(statement: str, only: UUID | None = None) -> int:
@@ -109,9 +109,9 @@ def _tell(statement: str, only: UUID | None = None) -> int:
             rows = execute(statement, {}).fetchall()
             if only is not None:
                 rows = [row for row in rows if _key(row) == only]
-            told = _record(statement, rows)
+            count = _record(statement, rows)
             fault_points.reach("recorded")
-            return told
+            return count
     except Exception as error:
         if blames_no_row(error):
             raise

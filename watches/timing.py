@@ -18,13 +18,13 @@ REACH = timedelta(minutes=1)
 
 def set_slots(watch: Watch, after: datetime) -> None:
     """Compute the stored slots strictly after an instant. An unreadable rule has none."""
-    found: list[datetime] = []
+    slots: list[datetime] = []
     if watch.period is None:
         try:
-            found = list(islice(Slots(watch.timetable()).after(after), _AHEAD))
+            slots = list(islice(Slots(watch.timetable()).after(after), _AHEAD))
         except InvalidRule:
-            found = []
-    watch.slots, watch.is_over = found, watch.period is None and len(found) < _AHEAD
+            slots = []
+    watch.slots, watch.is_over = slots, watch.period is None and len(slots) < _AHEAD
 
 
 def deadline_after(watch: Watch, instant: datetime) -> datetime | None:

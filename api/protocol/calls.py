@@ -168,8 +168,8 @@ def problem_of(request: HttpRequest, error: Exception) -> Problem:
     if (problem := _of_database(error)) is not None:
         return problem
     log.exception("A call of the API failed: %s %s", request.method, request.path, exc_info=error)
-    if (found := damage.find(request, error)) is not None:
-        return damaged_row(found)
+    if (damaged := damage.find(request, error)) is not None:
+        return damaged_row(damaged)
     return Problem(500, "error", "This failed for a reason of ours.", "It is in the server's log.")
 
 

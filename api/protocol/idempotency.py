@@ -78,13 +78,13 @@ def once(token: ApiToken, key: str, request: HttpRequest, run: Callable[[], Http
             return response
         headers = {name: response[name] for name in _KEPT_HEADERS if name in response}
         body, sealed = response.content.decode(), getattr(response, "holds_secret", False)
-        kept = {
+        stored = {
             "status": response.status_code,
             "headers": json.dumps(headers),
             "body": encryption.seal(body) if sealed else body,
             "sealed": sealed,
         }
-        postgres.execute(_KEEP, values | kept)
+        postgres.execute(_KEEP, values | stored)
     return response
 
 

@@ -49,9 +49,9 @@ def _complete(request: HttpRequest, response: HttpResponse) -> HttpResponse:
     if request.method == "OPTIONS" and response.status_code == 405:
         response = HttpResponse(status=204, headers={"Allow": f"{response['Allow']}, OPTIONS"})
     elif response.status_code >= 400 and response["Content-Type"] != CONTENT_TYPE:
-        kept = {name: response[name] for name in _KEPT if name in response}
+        headers = {name: response[name] for name in _KEPT if name in response}
         detail = _malformed(request.path) if response.status_code == 404 else ""
-        response = of_status(response.status_code, detail, headers=kept).response()
+        response = of_status(response.status_code, detail, headers=headers).response()
     elif request.method == "GET" and _is_known(request, response):
         response.status_code, response.content = 304, b""
         del response["Content-Length"], response["Content-Type"]

@@ -215,8 +215,8 @@ def _resolved(schemas: dict[str, Any], schema: dict[str, Any], *, may_be_null: b
     """The schema itself, or the one that it refers to; for a value that is not null also where null is allowed."""
     if not may_be_null:
         schema = next((one for one in schema.get("anyOf", ()) if "$ref" in one), schema)
-    found: dict[str, Any] = schemas[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
-    return found
+    resolved: dict[str, Any] = schemas[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
+    return resolved
 
 
 def _example(schemas: dict[str, Any], schema: dict[str, Any], given: Any) -> Any:

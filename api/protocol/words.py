@@ -38,7 +38,7 @@ def detail(error: dict[str, Any]) -> str:
     """The remedy for an error of pydantic's; a validator of ours has its own sentence."""
     context = {name: f"{value:,}" if type(value) is int else value for name, value in error.get("ctx", {}).items()}
     kind = "empty" if context.get("min_length") == "1" else error["type"]
-    if (known := _SENTENCES.get(kind)) is not None:
-        return str(known).format(**context)
+    if (sentence := _SENTENCES.get(kind)) is not None:
+        return str(sentence).format(**context)
     message = str(error["msg"]).removeprefix("Value error, ")
     return message if message.endswith(".") else f"{message}."

@@ -80,10 +80,10 @@ def list_batches(
     request: ApiRequest, origin_id: UUID | None = None, *, page: Query[paging.PageParameters]
 ) -> HttpResponse:
     """Those that you have caused, newest first; with `origin_id`, of this schedule or topic."""
-    found = _all_caused(request)
+    rows = _all_caused(request)
     if origin_id is not None:
-        found = found.filter(origin_id=origin_id)
-    return paging.answer_page(found, request, page, _document)
+        rows = rows.filter(origin_id=origin_id)
+    return paging.answer_page(rows, request, page, _document)
 
 
 @router.get("/{uuid:batch_id}", response=BatchDocument, summary="Read the progress of a batch")

@@ -86,8 +86,8 @@ def list_dead_letters(
 
     Dead events have a list of their own: `GET /events?state=dead`.
     """
-    found = dead_letters.own(request.auth.user, cause or "", channel_id).select_related("channel")
-    return paging.answer_page(found, request, page, delivery_document)
+    letters = dead_letters.own(request.auth.user, cause or "", channel_id).select_related("channel")
+    return paging.answer_page(letters, request, page, delivery_document)
 
 
 @router.get("/causes", response=paging.Page[GroupDocument], summary="List the causes of dead letters")
@@ -108,8 +108,8 @@ def replay_dead_letters(request: ApiRequest, body: Replay) -> HttpResponse:
     """All of a cause, of a channel, or both: oldest first, at a rate, under the same keys. Leaves out stale ones,
     tests, and those whose channel cannot be used."""
     if not body.cause and body.channel_id is None:
-        said = "Give a cause, a channel, or both. GET /dead-letters/causes lists them."
-        raise invalid(FieldError("cause", said, "required"), FieldError("channel_id", said, "required"))
+        detail = "Give a cause, a channel, or both. GET /dead-letters/causes lists them."
+        raise invalid(FieldError("cause", detail, "required"), FieldError("channel_id", detail, "required"))
     user = request.auth.user
     if body.channel_id is not None and not Channel.objects.filter(user=user, id=body.channel_id).exists():
         raise invalid(FieldError("channel_id", "This is not one of your channels.", "unknown_channel"))
@@ -161,8 +161,8 @@ def _act(request: ApiRequest, delivery_id: UUID, what: Action, note: str = "") -
     return answer(delivery_document(Delivery.objects.select_related("channel").get(id=key)), 202 if sends else 200)
 
 
-def one_line(field: str, said: str) -> str:
-    if not (line := " ".join(said.split())):
+def one_line(field: str, text: str) -> str:
+    if not (line := " ".join(text.split())):
         raise invalid(FieldError(field, "Write a few words.", "required"))
     return line
 

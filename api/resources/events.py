@@ -211,9 +211,9 @@ def _check_audiences(request: ApiRequest, body: EventsBody) -> None:
             raise invalid(FieldError(f"{field}.confirmed", f"This tells {people:,} people. Confirm it.", "unconfirmed"))
 
 
-def with_effects(found: QuerySet[Event]) -> QuerySet[Event]:
+def with_effects(events: QuerySet[Event]) -> QuerySet[Event]:
     effects = Effect.objects.select_related("rule", "digest")
-    return found.select_related("topic", "batch").prefetch_related(Prefetch("effects", effects))
+    return events.select_related("topic", "batch").prefetch_related(Prefetch("effects", effects))
 
 
 @router.get("", response=paging.Page[EventDocument], summary="List events")

@@ -148,8 +148,8 @@ def list_inbound_requests(request: ApiRequest, address_id: UUID) -> HttpResponse
 def replay_inbound_request(request: ApiRequest, inbound_request_id: UUID) -> HttpResponse:
     """New events of it, also where it was refused."""
     mine = InboundRequest.objects.select_related("address").filter(address__user=request.auth.user)
-    kept = get_object_or_404(mine, id=inbound_request_id)
-    came = receive.replay(kept.address, kept)
+    received = get_object_or_404(mine, id=inbound_request_id)
+    came = receive.replay(received.address, received)
     if not came.keys:
         raise conflict(f"No event came of it. {came.reason}")
     return answer({"ids": came.keys}, 202)

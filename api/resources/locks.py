@@ -73,8 +73,8 @@ class LockDocument(BaseModel):
 @router.get("", response=paging.Page[LockDocument], summary="List the locks that are held")
 def list_locks(request: ApiRequest, page: Query[paging.PageParameters]) -> HttpResponse:
     """The newest names first. A lock whose time is over is free, and not listed."""
-    held = Lock.objects.for_user(request.auth.user).filter(expires_at__gt=Now())
-    return paging.answer_page(held, request, page, lambda lock: fields_of(LockDocument, lock))
+    locks = Lock.objects.for_user(request.auth.user).filter(expires_at__gt=Now())
+    return paging.answer_page(locks, request, page, lambda lock: fields_of(LockDocument, lock))
 
 
 @router.post("/acquire", response=Acquired, summary="Take a lock")
@@ -84,11 +84,11 @@ def acquire_lock(request: ApiRequest, body: Acquire) -> HttpResponse:
     try:
         taken = holding.acquire(request.auth.user, body.name, body.ttl, body.holder or request.auth.label)
     except holding.TooManyLocks:
-        said = f"You have {holding.MOST:,} names of locks, which is the limit. Use fewer: a name is forgotten"
-        raise conflict(f"{said} {holding.KEPT_DAYS} days after it was last held.") from None
+        detail = f"You have {holding.MOST:,} names of locks, which is the limit. Use fewer: a name is forgotten"
+        raise conflict(f"{detail} {holding.KEPT_DAYS} days after it was last held.") from None
     if isinstance(taken, Held):
-        held = Acquired(acquired=True, token=taken.token, fence=taken.fence, ttl=body.ttl)
-        return secret_answer(held.model_dump())
+        acquired = Acquired(acquired=True, token=taken.token, fence=taken.fence, ttl=body.ttl)
+        return secret_answer(acquired.model_dump())
     return answer(Acquired(acquired=False, wait_ms=taken.wait_ms, holder=taken.holder).model_dump())
 
 

@@ -168,9 +168,9 @@ class Snooze(Body):
     snooze_ends_at: Instant = Field(description="When the same is sent again, within a year.")
 
 
-def with_deliveries(found: QuerySet[Notification], *also: str) -> QuerySet[Notification]:
+def with_deliveries(notifications: QuerySet[Notification], *also: str) -> QuerySet[Notification]:
     deliveries = Delivery.objects.select_related("channel").prefetch_related(*also).order_by("channel_id")
-    return found.prefetch_related(Prefetch("deliveries", deliveries))
+    return notifications.prefetch_related(Prefetch("deliveries", deliveries))
 
 
 @router.get("", response=paging.Page[NotificationDocument], summary="List notifications")
@@ -207,19 +207,19 @@ def list_notifications(
         "subject__icontains": search,
     }
     given = {name: value for name, value in conditions.items() if value}
-    found = among.exclude(origin__in=without).filter(**given)
+    rows = among.exclude(origin__in=without).filter(**given)
     if state is not None or channel_id is not None:
         channels = _channel_ids(request.auth.user, channel_id)
         states = [state] if state else Delivery.State.values
         if given:
-            found = with_delivery(found, channels, states)
+            rows = with_delivery(rows, channels, states)
         else:
             below = UUID(paging.read(page.cursor, request)) if page.cursor else LAST_ID
             span = Span(page.limit + 1, below=below)
-            found = found.filter(id__in=candidates(channels, states, period, span, without))
+            rows = rows.filter(id__in=candidates(channels, states, period, span, without))
     if given.keys() & {"origin", "subject__icontains"}:
-        return paging.answer_search(with_deliveries(found), request, page, document, among=among)
-    return paging.answer_page(with_deliveries(found), request, page, document)
+        return paging.answer_search(with_deliveries(rows), request, page, document, among=among)
+    return paging.answer_page(with_deliveries(rows), request, page, document)
 
 
 def _channel_ids(user: User, channel_id: UUID | None) -> list[UUID]:

@@ -161,12 +161,12 @@ def settle_messages(request: ApiRequest, queue_id: UUID, body: Settle) -> HttpRe
     Sending it twice changes nothing and gets the same results. `Idempotency-Key` is ignored.
     """
     channel = _own(request, queue_id)
-    wishes: dict[str, int | None] = {one.lease_id: None for one in body.acks}
-    wishes |= {one.lease_id: one.delay_seconds for one in body.retries}
-    if len(wishes) < len(body.acks) + len(body.retries):
+    requested: dict[str, int | None] = {one.lease_id: None for one in body.acks}
+    requested |= {one.lease_id: one.delay_seconds for one in body.retries}
+    if len(requested) < len(body.acks) + len(body.retries):
         raise invalid(*_named_twice(body.acks, body.retries))
-    request.messages = len(wishes)
-    results = pull.settle(channel, wishes)
+    request.messages = len(requested)
+    results = pull.settle(channel, requested)
     return answer(
         {
             "items": [

@@ -136,21 +136,21 @@ def list_runs(
         among = among.filter(flow=flow)
     wanted = {"key": key, "status": state}
     given = {name: value for name, value in wanted.items() if value is not None}
-    found = among.filter(**given)
+    rows = among.filter(**given)
     if phase == "resolved":
-        found = found.filter(Q(state__phase=phase) | Q(ended_at__isnull=False), flow=Incident.name)
+        rows = rows.filter(Q(state__phase=phase) | Q(ended_at__isnull=False), flow=Incident.name)
     elif phase is not None:
-        found = found.filter(state__phase=phase, ended_at=None)
-    return paging.answer_search(found, request, page, document, among=among if given or phase else None)
+        rows = rows.filter(state__phase=phase, ended_at=None)
+    return paging.answer_search(rows, request, page, document, among=among if given or phase else None)
 
 
 @router.get("/{uuid:run_id}", response=RunWithSteps, summary="Read a run")
 def read_run(request: ApiRequest, run_id: UUID) -> HttpResponse:
     """With what it remembers, its steps, its events, and the messages that it sent."""
     run = Run.objects.own(request.auth.user, id=run_id)
-    found = history.read(run)
-    steps, events = [_step(one) for one in found.steps], [_event(one) for one in found.effects]
-    sent = [str(one.id) for one in found.messages]
+    of_run = history.read(run)
+    steps, events = [_step(one) for one in of_run.steps], [_event(one) for one in of_run.effects]
+    sent = [str(one.id) for one in of_run.messages]
     return answer(document(run, data=run.state, steps=steps, events=events, notification_ids=sent))
 
 

@@ -575,7 +575,7 @@ class Rule(TypedDict):
 
 
 class FlowRun(TypedDict):
-    """What a flow knows of one entity. An incident is a run of the flow `incident`."""
+    """The state of one entity in a flow. An incident is a run of the flow `incident`."""
 
     id: str
     flow: str
@@ -1054,7 +1054,7 @@ class TypeRoute(TypedDict):
 
 
 class TypeRoutes(TypedDict):
-    """Where the events of a type go."""
+    """The rules, flows and queues that get the events of a type."""
 
     name: str
     event_type_id: str | None

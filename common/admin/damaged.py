@@ -203,7 +203,7 @@ def _unshowable(model_admin: Any, row: Model, names: Iterable[Any]) -> Damage | 
     return None
 
 
-def _log(found: list[Damage]) -> list[Damage]:
-    for damage in found:
+def _log(damages: list[Damage]) -> list[Damage]:
+    for damage in damages:
         log.error("%s %s, %s: %s", damage.model._meta.label, damage.key, damage.column, type(damage.error).__name__)
-    return found
+    return damages

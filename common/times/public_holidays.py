@@ -38,9 +38,9 @@ def read(code: str) -> str:
         return country.upper()
     aliases = holidays.country_holidays(country.upper()).subdivisions_aliases
     named = {one.lower(): one for one in regions} | {name.lower(): one for name, one in aliases.items()}
-    if (known := named.get(region.lower())) is None:
+    if (existing := named.get(region.lower())) is None:
         raise UnknownCountryError(tuple(regions))
-    return f"{country.upper()}-{known}"
+    return f"{country.upper()}-{existing}"
 
 
 def is_holiday(code: str, day: date) -> bool:

@@ -50,7 +50,7 @@ POLICY, _ADMIN_POLICY = _policy(_DIRECTIVES), _policy(_DIRECTIVES | _OF_THE_ADMI
 
 
 class UTF8Request(ASGIRequest):
-    """A request that is always read as UTF-8. Django takes any codec of Python, and fails on those that are not for text."""
+    """A request that is always read as UTF-8. Django takes any codec of Python, and fails on those not for text."""
 
     claims_other_charset = False
 
@@ -132,8 +132,8 @@ class Compression(GZipMiddleware):
     """Compress pages. Not streams, which are zips, nor what has an ETag: compressed, `If-Match` would never fit it."""
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
-        is_kept = response.has_header("ETag") or response.streaming
-        return response if is_kept else super().process_response(request, response)
+        may_be_stored = response.has_header("ETag") or response.streaming
+        return response if may_be_stored else super().process_response(request, response)
 
 
 class ContentSecurityPolicy(MiddlewareMixin):

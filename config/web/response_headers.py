@@ -57,8 +57,8 @@ class ResponseHeaders:
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         sent, scheme = b"", scope.get("scheme")
         if settings.PROXY_NETWORKS and scope.get("client") and not _is_proxy(scope["client"][0]):
-            said_by_proxies = (b"x-forwarded-", b"x-request-id")
-            scope["headers"] = [one for one in scope["headers"] if not one[0].startswith(said_by_proxies)]
+            from_proxies = (b"x-forwarded-", b"x-request-id")
+            scope["headers"] = [one for one in scope["headers"] if not one[0].startswith(from_proxies)]
         if settings.SECURE_PROXY_SSL_HEADER:
             sent_headers = dict(scope["headers"])
             sent = sent_headers.get(b"x-request-id", b"")

@@ -33,11 +33,11 @@ class HashedNames(StaticFilesStorage):
 
 @cache
 def _hashed(name: str) -> str:
-    found = finders.find(name)
-    if found is None or not Path(found).is_file():
+    source = finders.find(name)
+    if source is None or not Path(source).is_file():
         return name
     stem, extension = splitext(name)
-    return f"{stem}.{sha256(Path(found).read_bytes()).hexdigest()[:12]}{extension}"
+    return f"{stem}.{sha256(Path(source).read_bytes()).hexdigest()[:12]}{extension}"
 
 
 class StaticFiles(WhiteNoiseMiddleware):  # type: ignore[misc]  # whitenoise ships no types

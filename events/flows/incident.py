@@ -88,8 +88,8 @@ class Incident(Flow):
         state.phase = "resolved"
         run.withdraw()
         if not state.told_over and TOLD not in _own_labels(event):
-            told = self._channels(run)[: state.rings]
-            run.notify(_("Over: %(title)s") % {"title": state.title}, self._body(run), told)
+            channels = self._channels(run)[: state.rings]
+            run.notify(_("Over: %(title)s") % {"title": state.title}, self._body(run), channels)
             state.told_over = True
         run.wait(RAISED, run.settings.flapping * 60)
 

@@ -49,23 +49,23 @@ def sql(user: str, name: str) -> str:
     return f"coalesce(({result} = {user}), ({result} IS NULL))"
 
 
-def read(found: str | None) -> Registered | None:
-    if found is None:
+def read(value: str | None) -> Registered | None:
+    if value is None:
         return None
-    key, version, on_misfit = found.split()
+    key, version, on_misfit = value.split()
     return Registered(UUID(key), int(version), on_misfit == RegisteredType.OnMisfit.REFUSE)
 
 
-def check(envelopes: Sequence[Envelope], found: Iterable[str]) -> None:
-    """Raise Unfit for those whose type refuses them, Carillon's own types too. `found`: each name, and what `sql` gives
-    for it."""
+def check(envelopes: Sequence[Envelope], values: Iterable[str]) -> None:
+    """Raise Unfit for those whose type refuses them, Carillon's own types too. `values`: each name, and what `sql`
+    gives for it."""
     own = {number: wrong for number, one in enumerate(envelopes) if (wrong := types.misfit(one.type, one.data))}
-    if misfits := own or _misfits(envelopes, _refusing(found)):
+    if misfits := own or _misfits(envelopes, _refusing(values)):
         raise Unfit(misfits)
 
 
-def _refusing(found: Iterable[str]) -> dict[str, Registered]:
-    named = {name: read(given) for name, _space, given in (one.partition(" ") for one in found)}
+def _refusing(values: Iterable[str]) -> dict[str, Registered]:
+    named = {name: read(given) for name, _space, given in (one.partition(" ") for one in values)}
     return {name: type for name, type in named.items() if type and type.refuses}
 
 

@@ -130,9 +130,9 @@ def _in_time(correlation_id: str, several: Sequence[tuple[Callable[[Any], Row], 
     return Trace(correlation_id, timed, any(len(result) > MOST for _, result in several))
 
 
-def _first(found: Any) -> list[Any]:
+def _first(rows: Any) -> list[Any]:
     """The oldest, and one more than are shown."""
-    return list(found.order_by("id")[: MOST + 1])
+    return list(rows.order_by("id")[: MOST + 1])
 
 
 def _came(events: Sequence[Event], steps: Sequence[Step]) -> dict[UUID, list[datetime]]:

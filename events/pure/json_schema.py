@@ -38,7 +38,7 @@ _budget: ContextVar[Budget] = ContextVar("budget")
 
 
 class Unusable(ValueError):
-    """A text that is not a schema, or not one that can be used. `problems` are sentences for its author, with their paths."""
+    """A text that is not a usable schema. `problems` are sentences for its author, with their paths."""
 
     def __init__(self, problems: list[str]) -> None:
         super().__init__(problems[0])
@@ -140,14 +140,14 @@ _NOT_TAKEN = {
 
 def _subschemas(draft: Any, schema: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Each with its path, in the places that this draft knows; the whole one first."""
-    known = draft.VALIDATORS.keys() | {"then", "else", "definitions"} | ({"$defs"} if draft is _DRAFT_2020 else set())
+    names = draft.VALIDATORS.keys() | {"then", "else", "definitions"} | ({"$defs"} if draft is _DRAFT_2020 else set())
     waiting: list[tuple[tuple[str, ...], Any]] = [((), schema)]
     while waiting:
         path, one = waiting.pop()
         yield path, one
         for keyword, value in one.items() if isinstance(one, dict) else ():
             place = (*path, keyword)
-            if keyword not in known:
+            if keyword not in names:
                 continue
             if keyword in _NAMED and isinstance(value, dict):
                 waiting += [((*place, name), inner) for name, inner in value.items() if not isinstance(inner, list)]

@@ -49,10 +49,10 @@ def _happened(run: Run, type: str, source: str) -> Happened:
 
 def _of_other_operators(run: Run) -> Iterable[Run]:
     """Their open incidents of the same problem. Only what Carillon has told them of counts, not a key that looks so."""
-    told = OpenAlert.objects.filter(alert=run.key.removeprefix(KEYS))
-    if not run.key.startswith(KEYS) or not told.filter(user=run.user_id).exists():
+    alerts = OpenAlert.objects.filter(alert=run.key.removeprefix(KEYS))
+    if not run.key.startswith(KEYS) or not alerts.filter(user=run.user_id).exists():
         return []
-    others = Run.objects.filter(user__in=told.values("user"), flow=Incident.name, key=run.key, ended_at=None)
+    others = Run.objects.filter(user__in=alerts.values("user"), flow=Incident.name, key=run.key, ended_at=None)
     return others.exclude(user=run.user_id).exclude(status=Run.Status.STOPPED)
 
 

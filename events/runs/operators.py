@@ -124,10 +124,10 @@ def _ended(operator: Operator, own: Sequence[OpenAlert], over: Collection[OpenAl
     return [Alert(operator, key, Words(title, ""), is_over=True) for key, title in ended.items() if key not in lasting]
 
 
-def _begun(operator: Operator, known: Collection[str], problems: Iterable[Problem]) -> list[Alert]:
+def _begun(operator: Operator, existing: Collection[str], problems: Iterable[Problem]) -> list[Alert]:
     by_check: dict[str, list[tuple[Problem, Callable[[], Words]]]] = defaultdict(list)
     for problem in problems:
-        if problem.key not in known and problem.words is not None:
+        if problem.key not in existing and problem.words is not None:
             by_check[problem.check].append((problem, problem.words))
     alerts = []
     for check, new in by_check.items():

@@ -41,15 +41,15 @@ def begin(event: Any, run: Run, flow: Flow, new: Sequence[NewStep]) -> list[Wake
     """Insert steps, with ids that follow from the event. Returns what to publish after the commit."""
     if not new:
         return []
-    known, working = _keys(run, new), _working(run, new)
+    existing, working = _keys(run, new), _working(run, new)
     made: list[Step] = []
     for number, one in enumerate(new):
         handler, key = f"{flow.name}.{one.name}", one.key or f"{event.id} {number}"
-        if (handler, key) in known:
+        if (handler, key) in existing:
             continue
-        known.add((handler, key))
-        held = one.most_open is not None and working[handler] >= one.most_open
-        working[handler] += not held
+        existing.add((handler, key))
+        on_hold = one.most_open is not None and working[handler] >= one.most_open
+        working[handler] += not on_hold
         made.append(
             Step(
                 id=child(event.id, f"{run.id} {handler} {key}"),
@@ -61,7 +61,7 @@ def begin(event: Any, run: Run, flow: Flow, new: Sequence[NewStep]) -> list[Wake
                 correlation_id=correlation.key_of(event.chain),
                 correlation=correlation.text(event.chain),
                 hops=event.hops,
-                wake_at=None if held else event.claimed_at + timedelta(seconds=wakes.wake_in(0.0)),
+                wake_at=None if on_hold else event.claimed_at + timedelta(seconds=wakes.wake_in(0.0)),
             )
         )
     Step.objects.bulk_create(made)

@@ -47,10 +47,10 @@ def apply_together(given: Sequence[ForRun], settle: Settle) -> list[bool | Excep
     settings, until, room = cache(settings_of), time.monotonic() + SECONDS, MOST_AT_ONCE
     advanced: list[Advanced] = []
     ignored: list[NewEffect] = []
-    found = _lock(given, settings, until)
-    runs = {run.id: run for run in found.values() if run}
+    by_place = _lock(given, settings, until)
+    runs = {run.id: run for run in by_place.values() if run}
     left: set[UUID] = set()
-    for place, locked in found.items():
+    for place, locked in by_place.items():
         event = given[place].event
         if locked is None or locked.id in left:
             results[place] = Busy()

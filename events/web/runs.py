@@ -46,17 +46,17 @@ def _list(request: PersonRequest, runs: Any, template: str, **context: Any) -> H
 @person_page
 def run_page(request: PersonRequest, run_id: UUID) -> HttpResponse:
     run = Run.objects.own(request.user, id=run_id)
-    found = history.read(run)
+    of_run = history.read(run)
     timeline: list[tuple[Any, str, Any]] = [
-        *((one.at, "event", one) for one in found.effects),
-        *((one.created_at, "message", one) for one in found.messages),
+        *((one.at, "event", one) for one in of_run.effects),
+        *((one.created_at, "message", one) for one in of_run.messages),
     ]
     context = {
         "run": run,
         "title": incidents.title(run),
         "flow": flows.label(run.flow),
         "state": json.dumps(run.state, ensure_ascii=False, indent=2),
-        "steps": [(step, step.state in DEAD_LETTERS) for step in found.steps],
+        "steps": [(step, step.state in DEAD_LETTERS) for step in of_run.steps],
         # Of one second, events stand before the messages that they cause.
         "timeline": sorted(timeline, key=lambda row: (row[0].replace(microsecond=0), row[1])),
     }
@@ -122,11 +122,11 @@ def _on_step(request: PersonRequest, step_id: UUID, act: Callable[[Any], Done]) 
     return redirect("events:run", step.run_id)
 
 
-def _on_incident(request: PersonRequest, run_id: UUID, type: str, said: str) -> HttpResponse:
+def _on_incident(request: PersonRequest, run_id: UUID, type: str, text: str) -> HttpResponse:
     run = Run.objects.own(request.user, id=run_id)
     if incidents.act(run, type):
         if _is_applied(run):
-            messages.success(request, said)
+            messages.success(request, text)
         else:
             messages.info(request, _("It is recorded, and takes effect in a moment. Reload this page to see it."))
     return redirect("events:run", run.id)

@@ -60,8 +60,8 @@ class Fetch:
 
     def get(self, url: str, headers: Mapping[str, str] | None = None, *, service: str = _SOURCE) -> Response:
         """Get a page, through at most five redirects. `headers` go to its own origin only: they may hold a secret."""
-        known = {"If-None-Match": self.etag, "If-Modified-Since": self.modified}
-        conditions = {name: value for name, value in known.items() if value}
+        validators = {"If-None-Match": self.etag, "If-Modified-Since": self.modified}
+        conditions = {name: value for name, value in validators.items() if value}
         requested = conditions | dict(headers or {})
         self.etag = self.modified = ""  # a failure is not what they name
         first = origin(url)

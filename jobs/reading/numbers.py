@@ -178,9 +178,9 @@ def _mark_of(digits: str, unit: str, language: str) -> tuple[str, bool]:
     if not re.fullmatch(f"{_CODES}|kr|[$¥]|UZS|IR[RT]", unit):
         return by_language or (thousands if written == "," else written), bool(by_language)
     # Prices of three decimals are rare.
-    known = {_known(_OF_CURRENCIES, unit), by_language} - {""}
-    is_fraction = by_language == written and known == {written}
-    return written if is_fraction else thousands, known == {thousands}
+    marks = {_known(_OF_CURRENCIES, unit), by_language} - {""}
+    is_fraction = by_language == written and marks == {written}
+    return written if is_fraction else thousands, marks == {thousands}
 
 
 def _known(marks: Mapping[str, str], name: str) -> str:
@@ -212,9 +212,9 @@ def _joined(match: re.Match[str]) -> str:
     return f"{whole}{',' if '.' in whole else '.'}{cents}"
 
 
-def _decimal(found: re.Match[str], mark: str) -> Decimal | None:
+def _decimal(match: re.Match[str], mark: str) -> Decimal | None:
     """None if the digits are not grouped as a number's are."""
-    parts, digits = found.groupdict(""), _SPACES.sub("", found["digits"])
+    parts, digits = match.groupdict(""), _SPACES.sub("", match["digits"])
     mark = mark or _own_mark(digits)
     grouped, _point, fraction = digits.rpartition(mark) if mark and mark in digits else (digits, "", "")
     if (whole := _ungrouped(grouped, mark)) is None or not re.fullmatch("[0-9]*", fraction):

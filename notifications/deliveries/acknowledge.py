@@ -189,8 +189,8 @@ def _whole(notification_id: UUID) -> tuple[UUID, User | None]:
 
     Who is no longer an owner or a member of the team answers for themself alone.
     """
-    found = Notification.objects.select_related("user").filter(id=notification_id, origin=Notification.Origin.TEAM)
-    if (own := found.first()) is None:
+    rows = Notification.objects.select_related("user").filter(id=notification_id, origin=Notification.Origin.TEAM)
+    if (own := rows.first()) is None:
         return notification_id, None
     team_id = Notification.objects.filter(id=own.batch_id).values_list("user_id", flat=True).first()
     is_member = teams.recipients(team_id).filter(person=own.user).exists()

@@ -34,9 +34,9 @@ def tell(delivery_id: UUID, now: datetime) -> None:
     if whole.acknowledged_at is not None:
         return
     members = teams.recipients(whole.user_id).select_related("person")
-    told = [member.person for member in members.order_by("person_id")]
-    channels = _channels(told)
-    new = [_new(delivery, whole, one, channels[one.pk], now) for one in told if one.pk in channels]
+    people = [member.person for member in members.order_by("person_id")]
+    channels = _channels(people)
+    new = [_new(delivery, whole, one, channels[one.pk], now) for one in people if one.pk in channels]
     publish_after_commit(outbox.record(new))
 
 
@@ -47,16 +47,16 @@ def ask(delivery_id: UUID, now: datetime) -> Answer | Defer:
     Who was asked is in the notifications: a worker that dies here asks nobody twice.
     """
     delivery, whole = _lock(delivery_id)
-    asked = list(members_told(whole))
+    notified = list(members_told(whole))
     patience = timedelta(minutes=on_call.minutes(whole.user))
-    is_waiting = asked and teams.recipients(whole.user_id).filter(person=asked[-1].user).exists()
-    if is_waiting and (left := asked[-1].created_at + patience - now) > timedelta(0):
-        return _wait(left, asked[-1].user)
+    is_waiting = notified and teams.recipients(whole.user_id).filter(person=notified[-1].user).exists()
+    if is_waiting and (left := notified[-1].created_at + patience - now) > timedelta(0):
+        return _wait(left, notified[-1].user)
     people = on_call.to_ask(whole.user, now, whole.urgent)
     channels = _channels(people)
-    before = {one.user_id for one in asked}
+    before = {one.user_id for one in notified}
     if (person := next((one for one in people if one.pk in channels and one.pk not in before), None)) is None:
-        return Delivered() if asked else Rejected(Reason(DeliveryCode.NOBODY_ON_CALL))
+        return Delivered() if notified else Rejected(Reason(DeliveryCode.NOBODY_ON_CALL))
     publish_after_commit(outbox.record([_new(delivery, whole, person, channels[person.pk], now)]))
     return _wait(patience, person)
 

@@ -46,8 +46,8 @@ SELECT t.provider, arrived.id IS NOT NULL AS has_arrived,
 """
 
 
-def refusing(known: Collection[str]) -> list[Problem]:
-    """One problem for each provider that refuses everybody. What is `known` lasts until something arrives."""
+def refusing(open_keys: Collection[str]) -> list[Problem]:
+    """One problem for each provider that refuses everybody. One of `open_keys` lasts until something arrives."""
     values = {"most": _LOOKED_AT, "minutes": _MINUTES, "not_asked": column(_NOT_ASKED, str)}
     rows = {row.provider: row for row in query(_REFUSED, values)}
     problems = []
@@ -55,7 +55,7 @@ def refusing(known: Collection[str]) -> list[Problem]:
         row, key = rows.get(provider), f"provider:{provider}"
         if row is not None and _refuses(row):
             problems.append(Problem(key, partial(_words, provider, row)))
-        elif key in known and not (row and row.has_arrived):
+        elif key in open_keys and not (row and row.has_arrived):
             problems.append(Problem(key))
     return problems
 

@@ -54,8 +54,8 @@ HTML = Style(
 
 def picture(text: str) -> str:
     """The address of its first picture, or ""."""
-    found = (mark["url"] for mark in _marks(text) if mark["url"] and mark[0][0] == "!")
-    return next((url for url in found if url.startswith("https://") and len(url) <= _LONGEST_PICTURE), "")
+    urls = (mark["url"] for mark in _marks(text) if mark["url"] and mark[0][0] == "!")
+    return next((url for url in urls if url.startswith("https://") and len(url) <= _LONGEST_PICTURE), "")
 
 
 def has_marks(text: str) -> bool:

@@ -48,5 +48,5 @@ def service_worker(request: HttpRequest) -> HttpResponse:
     if (path := finders.find("service_worker.js")) is None:
         raise Http404
     with open(path, encoding="utf-8") as script:
-        text = re.sub(r"(?<=\")/static/([^\"]+)", lambda found: static(found[1]), script.read())
+        text = re.sub(r"(?<=\")/static/([^\"]+)", lambda match: static(match[1]), script.read())
         return HttpResponse(text, content_type="text/javascript; charset=utf-8")

@@ -86,14 +86,14 @@ def accounts(keys: Collection[str]) -> dict[str, int]:
     """By the keys of sessions that go on: the account that each acts for, its person or a team of theirs."""
     now = timezone.now()
     rows = Session.objects.filter(session_key__in=keys, expire_date__gt=now, user__is_active=True)
-    found = {
+    by_key = {
         row.session_key: (row.user.pk, row.get_decoded().get(TEAM))
         for row in rows.select_related("user")
         if row.user is not None and not (row.user.is_staff and is_over_for_staff(row, now))
     }
-    members = Membership.objects.filter(team__in={team for _, team in found.values()}, team__is_active=True)
+    members = Membership.objects.filter(team__in={team for _, team in by_key.values()}, team__is_active=True)
     joined = set(members.values_list("person_id", "team_id"))
-    return {key: team or person for key, (person, team) in found.items() if team is None or (person, team) in joined}
+    return {key: team or person for key, (person, team) in by_key.items() if team is None or (person, team) in joined}
 
 
 def client(request: HttpRequest) -> tuple[str | None, str]:

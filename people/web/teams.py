@@ -81,8 +81,8 @@ def team(request: PersonRequest, team_id: int) -> HttpResponse:
             link = settings.BASE_URL + reverse("people:team-join", args=[secret])
             form = InvitationForm()
             if made.address:
-                told = {"team": own.team.name, "by": request.user.get_short_name(), "join_url": link, "user": None}
-                get_adapter(request).send_mail("people/email/team_invitation", made.address, told)
+                context = {"team": own.team.name, "by": request.user.get_short_name(), "join_url": link, "user": None}
+                get_adapter(request).send_mail("people/email/team_invitation", made.address, context)
     shown = {
         "own": own,
         "members": teams.members(own.team),

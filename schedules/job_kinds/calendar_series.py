@@ -156,8 +156,8 @@ class Series:
 
 
 def _repeats(event: FileEvent | None) -> TypeGuard[FileEvent]:
-    is_fit = event is not None and event.start is not None and event.start.zone is not None and not event.problem
-    return is_fit and bool(event and (event.rules or event.dates))
+    is_valid = event is not None and event.start is not None and event.start.zone is not None and not event.problem
+    return is_valid and bool(event and (event.rules or event.dates))
 
 
 def _cut(draft: _Draft, since: datetime | None, end: datetime | None, where: ZoneInfo, work: Work) -> None:

@@ -36,9 +36,9 @@ class _Version:
         return {name for one in self.event.left_out for name in _names(one)}
 
 
-def current(found: Iterable[tuple[FileEvent, Component]]) -> list[FileEvent]:
+def current(components: Iterable[tuple[FileEvent, Component]]) -> list[FileEvent]:
     """Of each event its latest version. Several of one UID that are not versions of each other are several events."""
-    current = _latest_of_each([_Version.of(event, component) for event, component in found])
+    current = _latest_of_each([_Version.of(event, component) for event, component in components])
     masters = {one.event.uid: one for one in current if one.event.uid and one.event.instance is None}
     return [one.event for one in current if one.event.instance is None or _counts(one, masters.get(one.event.uid))]
 

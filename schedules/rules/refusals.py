@@ -48,7 +48,9 @@ _RRULE_TEXTS: dict[str, StrOrPromise] = {
     ),
     "rrule_missing": _("RRULE is missing."),
     "rrule_too_many": _("There are more than %(most)s RRULEs."),
-    "rrule_trigger": _("“%(value)s” is not a TRIGGER: a day before is -P1D, two hours before -PT2H; a year is the most."),
+    "rrule_trigger": _(
+        "“%(value)s” is not a TRIGGER: a day before is -P1D, two hours before -PT2H; a year is the most."
+    ),
     "rrule_date_format": _("“%(value)s” is not a date and time: 09:00 on 5 January 2026 is 20260105T090000."),
     "rrule_date": _("“%(value)s” is not in the calendar: %(error)s."),
     "rrule_out_of_reach": _with_lazy(_("“%(value)s” is out of reach: %(reach)s."), reach=REACH),

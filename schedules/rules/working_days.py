@@ -79,15 +79,15 @@ class WorkingDays(Rule):
         raise InvalidRule("off_days", "only_off_days")
 
     def _moved_after(self, instant: datetime, work: Work) -> datetime | None:
-        found: datetime | None = None
+        earliest: datetime | None = None
         slot = self.rule.next_after(self._since(instant), work)
-        while slot is not None and (found is None or slot < found):
+        while slot is not None and (earliest is None or slot < earliest):
             moved = self._moved(slot)
-            if moved > instant and (found is None or moved < found):
-                found = moved
+            if moved > instant and (earliest is None or moved < earliest):
+                earliest = moved
             work.spend(_OFF_DAY, "off_days")
             slot = self.rule.next_after(slot, work)
-        return found
+        return earliest
 
     def _since(self, instant: datetime) -> datetime:
         """From when on a slot may move behind `instant`: the first of the days off that end with it."""

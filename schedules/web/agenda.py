@@ -88,7 +88,7 @@ def page(request: PersonRequest, view: str) -> HttpResponse:
     for entry in sorted([*was_sent, *skipped(user, days, now), *ahead.entries], key=_order):
         by_day[entry.day].append(entry)
     shown = {day: _most_wanted(by_day[day], _SHOWN[view], day == today) for day in days}
-    asked = _on_call(user, days, today)
+    on_call = _on_call(user, days, today)
     rows = _rows([entry for entries in shown.values() for entry in entries], user, now)
     context = {
         "view": view,
@@ -108,11 +108,11 @@ def page(request: PersonRequest, view: str) -> HttpResponse:
                 day == today,
                 day < today,
                 view == "month" and day.month != chosen.month,
-                asked.get(day, ()),
+                on_call.get(day, ()),
             )
             for day in days
         ],
-        "is_empty": not any(by_day.values()) and not asked,
+        "is_empty": not any(by_day.values()) and not on_call,
         "left_out": [(one, civil.local(user.zone, one.next_fire_at or now)) for one in ahead.left_out[:_NAMED]],
         "others": max(0, len(ahead.left_out) - _NAMED) + ahead.unread,
         **_awaiting(user),

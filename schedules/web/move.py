@@ -55,9 +55,9 @@ def move(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     whole = Schedule.objects.select_related("user", "connection").prefetch_related("channels")
     schedule = whole.own(request.user, id=schedule_id)
     now, zone = fire.read_clock().now, request.user.zone
-    asked = request.POST or request.GET
-    view, on = _page(asked, civil.local(zone, now).date())
-    slot = typed.instant(asked.get("slot", "")) or schedule.next_fire_at
+    query = request.POST or request.GET
+    view, on = _page(query, civil.local(zone, now).date())
+    slot = typed.instant(query.get("slot", "")) or schedule.next_fire_at
     shown = None if slot is None else civil.local(zone, slot)
     filled = {"date": typed.day(request.GET.get("date", "")) or shown, "time": request.GET.get("time") or shown}
     form = MoveForm(posted(request), initial=filled | {"version": schedule.version})
@@ -110,10 +110,10 @@ def undo(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     return redirect(f"{reverse(f'schedules:{view}')}?{urlencode({'date': on})}")
 
 
-def _page(asked: QueryDict, today: date) -> tuple[str, date]:
+def _page(query: QueryDict, today: date) -> tuple[str, date]:
     """The view of the calendar from which it is moved, and the day that it shows."""
-    view = asked.get("view", "")
-    return view if view in VIEWS else "month", typed.day(asked.get("on", "")) or today
+    view = query.get("view", "")
+    return view if view in VIEWS else "month", typed.day(query.get("on", "")) or today
 
 
 def _day(view: str, on: date, to: date) -> date:

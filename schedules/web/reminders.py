@@ -150,8 +150,8 @@ def _faults(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """The channels that do not work, each once with its reminders; last those that have none (`channel` is None)."""
     faults: dict[UUID | None, dict[str, Any]] = {}
     for row in rows:
-        found = row["reach"].texts or [(None, "")] * row["reach"].nobody
-        for channel, text in found:
+        texts = row["reach"].texts or [(None, "")] * row["reach"].nobody
+        for channel, text in texts:
             fault = faults.setdefault(channel and channel.id, {"channel": channel, "text": text, "rows": [], "lost": 0})
             fault["rows"].append(row["reminder"])
             fault["lost"] += row["reach"].nobody

@@ -45,7 +45,7 @@ def watch_list(request: PersonRequest) -> HttpResponse:
 def detail(request: PersonRequest, watch_id: UUID) -> HttpResponse:
     watch = Watch.objects.own(request.user, id=watch_id)
     pings = watch.pings.defer("output").annotate(shown=Left("output", _SHOWN), length=Length("output"))
-    told = Event.objects.for_user(request.user).filter(correlation_id=watch.id, type__startswith="watch.")
+    changes = Event.objects.for_user(request.user).filter(correlation_id=watch.id, type__startswith="watch.")
     context = {
         "watch": watch,
         "state": watch.shown_state(read_clock().now),
@@ -57,7 +57,7 @@ def detail(request: PersonRequest, watch_id: UUID) -> HttpResponse:
         "badge": Badge.objects.filter(watch=watch).first(),
         "largest": LARGEST_OUTPUT,
         "limit": _SHOWN,
-        "timeline": told.order_by("-occurred_at")[:_TIMELINE],
+        "timeline": changes.order_by("-occurred_at")[:_TIMELINE],
     }
     return render(request, "watches/detail.html", context)
 

@@ -93,8 +93,8 @@ class InterventionAdmin(ReadOnlyAdmin):
         others = Which(kind, cause=row.cause).rows().count() if row.what == Intervention.Action.TESTED else 0
         if not others:
             return text
-        said = _("It worked. Replay the other %(count)s …") % {"count": grouped(others)}
-        return format_html("{} {}", text, columns.to_page(f"{kind.dead_letters}_cause", said, cause=row.cause))
+        label = _("It worked. Replay the other %(count)s …") % {"count": grouped(others)}
+        return format_html("{} {}", text, columns.to_page(f"{kind.dead_letters}_cause", label, cause=row.cause))
 
     @admin.display(description=gettext_lazy("its work"))
     def letters(self, row: Intervention) -> SafeString:

@@ -66,8 +66,8 @@ def restore(file: str) -> archive.Manifest:
 def _accept(manifest: archive.Manifest) -> None:
     """Raise BackupError if this version cannot read the data, or has other keys and cannot change them."""
     migrations: Any = MigrationLoader(None).disk_migrations
-    known = {f"{app}.{name}" for app, name in migrations}
-    if newer := [name for name in manifest["migrations"] if name not in known]:
+    existing = {f"{app}.{name}" for app, name in migrations}
+    if newer := [name for name in manifest["migrations"] if name not in existing]:
         raise BackupError(
             f"Carillon {manifest['carillon']} made this backup, with {newer[-1]}; {settings.VERSION} does not have it. "
             f"Use {manifest['carillon']}"

@@ -83,12 +83,12 @@ SELECT '$name' AS kind, newest.*, (
 """
 
 
-def dead_letters(known: Collection[str]) -> list[Problem]:
-    """One problem for each cause that is `known`, or of which something died in the past day."""
+def dead_letters(open_keys: Collection[str]) -> list[Problem]:
+    """One problem for each cause in `open_keys`, or of which something died in the past day."""
     causes = {f"dead:{row.kind}:{row.cause}": row.cause for row in query(_of_all(_CAUSES), {"most": _MOST_CAUSES})}
-    new = {cause for key, cause in causes.items() if key not in known}
+    new = {cause for key, cause in causes.items() if key not in open_keys}
     rows = query(_of_all(_NEWEST), {"causes": column(new), "counted": _COUNTED}) if new else []
-    problems = {key: Problem(key) for key in causes if key in known}
+    problems = {key: Problem(key) for key in causes if key in open_keys}
     for row in rows:
         problems.setdefault(key := f"dead:{row.kind}:{row.cause}", Problem(key, partial(_dead_letter, row)))
     return list(problems.values())
@@ -194,11 +194,11 @@ def _memory(used: int, most: int) -> Words:
     return Words(_("The memory of Redis is nearly full"), summary % {"used": used >> 20, "most": most >> 20})
 
 
-def disks(known: Collection[str]) -> list[Problem]:
-    """The disk of this machine's `var`, and that of the database. Of other machines, what is `known` stays so."""
+def disks(open_keys: Collection[str]) -> list[Problem]:
+    """The disk of this machine's `var`, and that of the database. Of other machines, those in `open_keys` stay."""
     problems = [] if _has_room() else [Problem(f"disk:{socket.gethostname()}", _disk)]
     ours = {f"disk:{socket.gethostname()}", DATABASE_FULL.key}
-    problems += [Problem(key) for key in known if key.startswith("disk:") and key not in ours]
+    problems += [Problem(key) for key in open_keys if key.startswith("disk:") and key not in ours]
     try:
         with transaction.atomic():
             query(_SPILL, None)

@@ -197,8 +197,8 @@ def changed(body: ChannelPatch, channel: Channel, user: User) -> tuple[Destinati
     return provider.update(stored, details.cleaned_data), settings.cleaned_data
 
 
-def refuse_unknown(given: Iterable[str], known: Iterable[str]) -> None:
+def refuse_unknown(given: Iterable[str], existing: Iterable[str]) -> None:
     """Raises a 422 problem for fields that a kind of channel or connection does not have."""
-    if unknown := sorted(set(given) - set(known)):
-        said = f"There is no such field. This kind has: {', '.join(known) or 'none'}."
-        raise invalid(*(FieldError(f"fields.{name}", said) for name in unknown))
+    if unknown := sorted(set(given) - set(existing)):
+        detail = f"There is no such field. This kind has: {', '.join(existing) or 'none'}."
+        raise invalid(*(FieldError(f"fields.{name}", detail) for name in unknown))

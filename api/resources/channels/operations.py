@@ -152,9 +152,9 @@ def _new(channel: Channel, status: int, *, to_verify: bool, reveals: bool) -> Ht
             detail = str(refusal)
     revealed = providers.get(channel.provider).revealed if reveals else ""
     secret = channel.destination().secrets.get(revealed) if revealed else None
-    told = document(channel) | {"secret": secret, "code_sent": sent, "detail": detail}
+    result = document(channel) | {"secret": secret, "code_sent": sent, "detail": detail}
     place = {"Location": reverse("api:read_channel", args=[channel.id])} if status == 201 else {}
-    return (secret_answer if secret else answer)(told, status, ETag=etag(channel), **place)
+    return (secret_answer if secret else answer)(result, status, ETag=etag(channel), **place)
 
 
 class CodeBody(Body):
@@ -244,11 +244,11 @@ def replace_secret(request: ApiRequest, channel_id: UUID) -> HttpResponse:
             raise conflict(str(refusal)) from None
     channel.refresh_from_db()
     destination = channel.destination()
-    told = {
+    result = {
         "secret": destination.secrets[provider.revealed],
         "old_expires_at": written(provider.overlap_ends(destination, now)[0]),
     }
-    return secret_answer(told, ETag=etag(channel))
+    return secret_answer(result, ETag=etag(channel))
 
 
 def too_many(refusal: Exception) -> Problem:

@@ -150,8 +150,8 @@ def _civil(rule: Rule | None, instant: datetime | None) -> datetime | None:
 
 
 def may_not_announce() -> Problem:
-    said = "Announcements to other people need staff with the permission to add batches."
-    return Problem(403, "announcement", "You may not do this.", said)
+    detail = "Announcements to other people need staff with the permission to add batches."
+    return Problem(403, "announcement", "You may not do this.", detail)
 
 
 class AudienceBody(Body):
@@ -221,26 +221,26 @@ def described(
 
     What a patch does not give stays. Channels in `also` may be used before they are confirmed.
     """
-    kept = ScheduleBody.model_fields.keys() - body.model_fields_set if isinstance(body, SchedulePatch) else set()
-    typed, stored = (None, {}) if schedule is None else _stored(schedule, body, kept)
-    fields = stored | _fields(body, kept)
+    unchanged = ScheduleBody.model_fields.keys() - body.model_fields_set if isinstance(body, SchedulePatch) else set()
+    typed, stored = (None, {}) if schedule is None else _stored(schedule, body, unchanged)
+    fields = stored | _fields(body, unchanged)
     if fields.get("audience") and not audiences.may_announce(user):
         raise may_not_announce()
     if fields["time_zone"] is None:
         fields["time_zone"] = user.zone.key
     typed = typed or timing.read(body.timing, fields["time_zone"])
     fields |= {"kind": typed.kind, "anchor": typed.parameters.get("anchor")}
-    fields |= {} if "job" in kept else job.fields(body.job)
+    fields |= {} if "job" in unchanged else job.fields(body.job)
     form = ReminderForm(fields, user=user, now=now, schedule=schedule, parameters=typed.parameters, also=also)
     fields.setdefault("channels", form.initial["channels"])  # the form has read those that stay
     require_valid(form, partial(_called, typed.paths))
     wanted = form.as_schedule()
-    if "data" not in kept:
+    if "data" not in unchanged:
         wanted.data = body.data
     return wanted, form.ordered()
 
 
-def _stored(schedule: Schedule, patch: ScheduleBody, kept: Collection[str]) -> tuple[Typed | None, dict[str, Any]]:
+def _stored(schedule: Schedule, patch: ScheduleBody, unchanged: Collection[str]) -> tuple[Typed | None, dict[str, Any]]:
     """The timing, if the patch keeps it, and the fields of the form, except for the channels.
 
     On another clock a schedule keeps its civil times, else its instants: one of a repeated hour is not always the
@@ -253,11 +253,11 @@ def _stored(schedule: Schedule, patch: ScheduleBody, kept: Collection[str]) -> t
         "one_by_one": IN_ORDER if schedule.channel_order else "",
     }
     rule = _readable_rule(schedule)
-    elsewhere = "time_zone" not in kept and patch.time_zone != schedule.time_zone
-    moves = elsewhere or not {"audience", "local_time"}.issubset(kept)
+    elsewhere = "time_zone" not in unchanged and patch.time_zone != schedule.time_zone
+    moves = elsewhere or not {"audience", "local_time"}.issubset(unchanged)
     if moves:
         values |= {name: _civil(rule, values[name]) for name in ("starts_at", "ends_at")}
-    if "timing" not in kept:
+    if "timing" not in unchanged:
         return None, values
     if rule is None:
         raise refused("The stored timing cannot be read any more. Give a new one.", "timing")
@@ -283,15 +283,15 @@ def refused(detail: str, field: str = "(body)") -> Problem:
 _OTHERWISE = {"timing", "job", "audience", "in_order", "data", "channel_ids"}
 
 
-def _fields(body: ScheduleBody, kept: Collection[str]) -> dict[str, Any]:
+def _fields(body: ScheduleBody, unchanged: Collection[str]) -> dict[str, Any]:
     """The given fields of the form, except for the timing."""
-    fields = body.model_dump(exclude=_OTHERWISE.union(kept))
-    if "audience" not in kept:
+    fields = body.model_dump(exclude=_OTHERWISE.union(unchanged))
+    if "audience" not in unchanged:
         chosen = "" if body.audience is None else f"{body.audience.kind}:{body.audience.key}"
         fields |= {"audience": chosen, "confirmed": chosen if body.audience and body.audience.confirmed else ""}
-    if "channel_ids" not in kept:
+    if "channel_ids" not in unchanged:
         fields["channels"] = body.channel_ids
-    if "in_order" not in kept:
+    if "in_order" not in unchanged:
         fields["one_by_one"] = IN_ORDER if body.in_order else ""
     return fields
 

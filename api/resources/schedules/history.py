@@ -133,10 +133,10 @@ def preview_schedule(request: ApiRequest, body: ScheduleBody, count: Count = _CO
     name = user.get_short_name()
     job = kinds.find(schedule.job_kind)
     more = {} if job is None else job.examples()
-    said = text.compose(
+    message = text.compose(
         schedule.title, schedule.body, name=name, slot=runs[0].slot, time_zone=schedule.time_zone, more=more
     )
-    reading = text_preview.read(user, said, channels, runs[0].slot)
+    reading = text_preview.read(user, message, channels, runs[0].slot)
     return answer(
         {
             "description": schedule.when,

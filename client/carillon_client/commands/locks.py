@@ -65,10 +65,10 @@ def _acquire(there: Client, options: argparse.Namespace) -> tuple[str, int, floa
     """The token, the fence, and until when it is held by this process's clock. Raises CarillonError where it is not."""
     give_up_at = time.monotonic() + options.wait
     while True:
-        asked_at = time.monotonic()
+        requested_at = time.monotonic()
         taken = there.locks.acquire(options.name, ttl=options.ttl, holder=f"{socket.gethostname()} {os.getpid()}")
         if taken["token"] is not None and taken["fence"] is not None:
-            return taken["token"], taken["fence"], asked_at + options.ttl
+            return taken["token"], taken["fence"], requested_at + options.ttl
         wait, left = (taken["wait_ms"] or 0) / 1000, give_up_at - time.monotonic()
         if left <= 0:
             raise CarillonError(f"{taken['holder']} holds {options.name}, for {wait:.0f} s unless it is renewed.")
@@ -84,10 +84,10 @@ def _renew_while(
     while (left := until - grace - time.monotonic()) > 0:
         with suppress(subprocess.TimeoutExpired):
             return child.wait(min(pause, left))
-        asked_at = time.monotonic()
+        requested_at = time.monotonic()
         try:
             there.locks.renew(options.name, token, ttl=options.ttl)
-            until, pause = asked_at + options.ttl, options.ttl / 3
+            until, pause = requested_at + options.ttl, options.ttl / 3
         except CarillonError as error:
             why, pause = f" {error}", min(1.0, pause)
             if isinstance(error, Problem) and error.status == 409:

@@ -57,11 +57,11 @@ def show(options: argparse.Namespace, document: object, lines: Sequence[str]) ->
 def show_list(options: argparse.Namespace, items: Iterable[T], line: Callable[[T], str], none: str) -> None:
     """`--limit` of them; at a terminal, Enter shows the next ones. `none` is said where there are none."""
     left = iter(items)
-    is_asked = sys.stdin.isatty() and sys.stdout.isatty() and not options.json
+    is_interactive = sys.stdin.isatty() and sys.stdout.isatty() and not options.json
     page = list(islice(left, options.limit or None))
     show(options, page, [line(one) for one in page] or [none])
     while (following := next(left, None)) is not None:
-        if not is_asked:
+        if not is_interactive:
             more = f"carillon: there are more than these {options.limit}. Use a larger --limit, or 0 for all."
             print(more, file=sys.stderr)
             return

@@ -153,8 +153,8 @@ class Day:
         if self.exact is not None:
             return self.exact
         if self.movable:
-            found = [_movable(self.movable, self.year or since.year + ahead) for ahead in (0, 1)]
-            return found[found[0] < since.date()]
+            dates = [_movable(self.movable, self.year or since.year + ahead) for ahead in (0, 1)]
+            return dates[dates[0] < since.date()]
         if self.year:
             since = datetime(self.year, 1, 1)  # noqa: DTZ001 - civil
         repetition = replace(self, weekdays=self.weekdays[:1]).repetition(self.unit, 1, at)

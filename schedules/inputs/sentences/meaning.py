@@ -119,10 +119,10 @@ class _Meaning:
         since = self.instant if is_plain else civil.first_instant(civil.zone(self.zone), day)
         return self._at_instant(later(since.astimezone(UTC), elapsed), any(unit == "seconds" for _, unit in elapsed))
 
-    def _at(self, found: datetime) -> Understood:
+    def _at(self, moment: datetime) -> Understood:
         if self.sentence.offset is None:
-            return Understood(self.sentence.title, found, self.zone)
-        return self._at_instant(found.replace(tzinfo=UTC) - timedelta(minutes=self.sentence.offset), True)
+            return Understood(self.sentence.title, moment, self.zone)
+        return self._at_instant(moment.replace(tzinfo=UTC) - timedelta(minutes=self.sentence.offset), True)
 
     def _at_instant(self, instant: datetime, is_exact: bool) -> Understood:
         instant, zone = instant.replace(microsecond=0), civil.zone(self.zone)
@@ -141,10 +141,10 @@ class _Meaning:
         if len(sentence.times) > 1:
             raise NotUnderstood("two-times")
         clock = self._time()
-        found = self._moment(day, clock) if day else self._first(clock.time)
-        if found <= self.now or (day and day.ends_before(found, self.now)):
+        moment = self._moment(day, clock) if day else self._first(clock.time)
+        if moment <= self.now or (day and day.ends_before(moment, self.now)):
             raise NotUnderstood("passed", sentence.timing)
-        return self._at(found)
+        return self._at(moment)
 
     def _moment(self, day: Day, clock: Clock) -> datetime:
         sentence, at = self.sentence, clock.time
@@ -157,10 +157,10 @@ class _Meaning:
             raise NotUnderstood("past" if day.nth == -1 else "which-weekday", sentence.spans["day"].text, day=name)
         if day == Day(day=-1):
             day = Day(exact=day.next(self.now))  # of this month, even on its last evening
-        found = datetime.combine(day.next(self.now, at), at)
-        if (day.month, day.day) == (2, 29) and not day.year and found - self.now > timedelta(days=366):
+        moment = datetime.combine(day.next(self.now, at), at)
+        if (day.month, day.day) == (2, 29) and not day.year and moment - self.now > timedelta(days=366):
             raise NotUnderstood("date", sentence.spans["day"].text)
-        return self._certain(day, found)
+        return self._certain(day, moment)
 
     def _after_midnight(self, day: Day, at: time) -> datetime:
         """The night of a day ends on the next one."""
@@ -168,17 +168,17 @@ class _Meaning:
         is_today = day.exact == self.now.date()
         return self._first(at) if is_today else datetime.combine(day.next(self.now), at) + _DAY
 
-    def _certain(self, day: Day, found: datetime) -> datetime:
+    def _certain(self, day: Day, moment: datetime) -> datetime:
         """Asks if another day may be meant. A day that has begun means a later hour, if none is named."""
-        if day.named_weekday not in (None, found.weekday()):
-            near = found + timedelta(days=(day.named_weekday - found.weekday() + 3) % 7 - 3)
-            raise self._which_day("which-day", found, near)
-        is_today = found.date() == self.now.date()
+        if day.named_weekday not in (None, moment.weekday()):
+            near = moment + timedelta(days=(day.named_weekday - moment.weekday() + 3) % 7 - 3)
+            raise self._which_day("which-day", moment, near)
+        is_today = moment.date() == self.now.date()
         if not is_today or self.sentence.times:
-            return found
+            return moment
         if day == Day(weekdays=day.weekdays) and not self.sentence.part:
-            raise self._which_day("which-week", found, found + 7 * _DAY)
-        return self._soon(found) if day.exact and not day.shift and found <= self.now else found
+            raise self._which_day("which-week", moment, moment + 7 * _DAY)
+        return self._soon(moment) if day.exact and not day.shift and moment <= self.now else moment
 
     def _soon(self, passed: datetime) -> datetime:
         """A full hour of this day that is not too late, instead of the usual one."""
@@ -196,9 +196,9 @@ class _Meaning:
         """The times, each in the part of the day. Asks for the half of the day where it is not clear."""
         sentence = self.sentence
         if sentence.part:
-            found = [one.within(sentence.part) for one in sentence.times]
-            self._fits(all(found))
-            return [one for one in found if one is not None]
+            times = [one.within(sentence.part) for one in sentence.times]
+            self._fits(all(times))
+            return [one for one in times if one is not None]
         self._check_half(
             "times",
             sentence.times,

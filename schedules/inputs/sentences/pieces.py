@@ -217,10 +217,10 @@ def _of_token(token: re.Match[str]) -> Mapping[str, Any]:
 
 def _digits(text: str) -> dict[str, Any]:
     number = int(text) if len(text) < 7 else -1
-    found = _number(number, "digits") if number >= 0 else {}
-    found |= {"year": number} if len(text) == 4 and number in _YEARS else {}
+    kinds = _number(number, "digits") if number >= 0 else {}
+    kinds |= {"year": number} if len(text) == 4 and number in _YEARS else {}
     is_time = 100 <= number < 2400 and number % 100 < 60 and len(text) < 5
-    return found | (_clock(f"{text[:-2]}:{text[-2:]}", "hhmm") if is_time else {})
+    return kinds | (_clock(f"{text[:-2]}:{text[-2:]}", "hhmm") if is_time else {})
 
 
 def _clock(text: str, kind: str = "clock") -> dict[str, Any]:
@@ -241,10 +241,10 @@ def _half(text: str) -> Mapping[str, Any]:
 def _dot(text: str) -> Mapping[str, Any]:
     """A time of day, a date or an amount."""
     day, month = (int(one) for one in text.split("."))
-    found = _clock(text, "dot") if day < 24 and month < 60 else {"amount": text}
+    kinds = _clock(text, "dot") if day < 24 and month < 60 else {"amount": text}
     with suppress(ValueError):
-        found = {**found, "dotdate": _ymd(0, month, day)["ymd"]}
-    return found
+        kinds = {**kinds, "dotdate": _ymd(0, month, day)["ymd"]}
+    return kinds
 
 
 def _offset(text: str) -> Mapping[str, Any]:
