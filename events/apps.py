@@ -27,7 +27,7 @@ def _check_flows(**_: Any) -> list[checks.CheckMessage]:
     from events import flows
 
     flows.all()
-    hint = "Import it in manage.py shell to see the error, and mend the file or FLOWS. The other flows do not notice."
+    hint = "Import it in manage.py shell to see the error, and repair the file or FLOWS. The other flows do not notice."
     return [
         checks.Warning(f"{path} is left out of the flows: {error}.", hint=hint, id="events.W001")
         for path, error in flows.BROKEN.items()

@@ -9,7 +9,7 @@ from common.times import dates, durations
 from work.reasons import FORMATS, Codes
 
 FORMATS["day"] = lambda instant: dates.full_day(datetime.fromisoformat(instant))
-FORMATS["length"] = lambda seconds: durations.said(timedelta(seconds=seconds))
+FORMATS["length"] = lambda seconds: durations.in_words(timedelta(seconds=seconds))
 FORMATS["limit"] = lambda limit: str(OverBudget(*limit))
 
 

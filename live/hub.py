@@ -125,7 +125,7 @@ class Hub:
                 self._is_woken.clear()
             try:
                 await self._check(self._of(users))
-                by_user = await self._asked(states, users) if users else {}
+                by_user = await self._query(states, users) if users else {}
                 here = await self._update_presence(self._of(users))
             except Exception:
                 log.exception("Open pages of %d people were not told of changes", len(users))
@@ -142,7 +142,7 @@ class Hub:
 
     async def _check(self, sockets: Collection[Socket]) -> None:
         """Close those whose session has ended, or acts for another account."""
-        accounts = await self._asked(sessions.accounts, {socket.session for socket in sockets})
+        accounts = await self._query(sessions.accounts, {socket.session for socket in sockets})
         for socket in sockets:
             if accounts.get(socket.session) != socket.user:
                 socket.close(SESSION_ENDED)
@@ -152,7 +152,7 @@ class Hub:
         taken, left, self._left = _seats(sockets), self._left, set()
         if not taken and not left:
             return {}
-        now = await self._asked(lambda seats: presence.update(*seats), (taken, left))
+        now = await self._query(lambda seats: presence.update(*seats), (taken, left))
         live_wakes.wake(*now.changed)
         return now.here
 
@@ -174,7 +174,7 @@ class Hub:
                     log.exception("Sessions of open pages were not checked")
                 await asyncio.sleep(_PAUSE)
 
-    async def _asked(self, question: Callable[[Any], T], value: Any) -> T:
+    async def _query(self, question: Callable[[Any], T], value: Any) -> T:
         """The answer of the database, from a thread."""
 
         def ask() -> T:

@@ -155,7 +155,7 @@ class DeliveryCode(Codes):
     WATCH_PAUSED = "watch-paused", _("The watch was paused.")
     WATCH_DELETED = "watch-withdrawn", _("The watch was deleted.")
     PAGE_OFF = "status-page-off", _("The status page is switched off.")
-    MENDED = "mended", _("It was mended, so this notice was dropped.")
+    MENDED = "mended", _("The problem is solved, so this notice was dropped.")
     LEFT = "left", _("You unsubscribed from its topic.")
     STOPPED = "stopped-announcements", _("You stopped these announcements.")
     CANCELLED = "cancelled", _("Its owner cancelled it.")

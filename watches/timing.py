@@ -60,4 +60,4 @@ def when(watch: Watch) -> str:
 
 def length(seconds: float | None) -> str:
     """A length of time in words; "" for none."""
-    return "" if seconds is None else durations.said(timedelta(seconds=seconds))
+    return "" if seconds is None else durations.in_words(timedelta(seconds=seconds))

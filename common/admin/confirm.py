@@ -29,7 +29,7 @@ def page(admin: Any, request: HttpRequest, *, action: str, key: str | None = Non
     """Confirm `action` for the selected rows, or for the one row `key`. The form posts to the list's own action.
 
     `context` has a `title`, a `text` and the word of the `button`; `form`, if it asks for something; `lines`, some of
-    the rows in words; and `warnings`, what to mend before.
+    the rows in words; and `warnings`, what to repair before.
     """
     pages = f"admin:{admin.opts.app_label}_{admin.opts.model_name}"
     selected: Sequence[str] = request.POST.getlist(helpers.ACTION_CHECKBOX_NAME) if key is None else [key]

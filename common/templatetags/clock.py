@@ -106,7 +106,7 @@ def relative_time(when: datetime) -> SafeString:
 
 @register.filter
 def lasting(length: timedelta) -> str:
-    return durations.said(length)
+    return durations.in_words(length)
 
 
 @register.simple_tag

@@ -13,7 +13,7 @@ _UNITS = (
 )
 
 
-def said(length: timedelta) -> str:
+def in_words(length: timedelta) -> str:
     """ "0.02 s", "45 s", "1 h 30 min", "2 d 3 h": in the two largest units, rounded down."""
     if (seconds := length.total_seconds()) < 10:
         return pgettext("length of time", "%(count)s s") % {"count": f"{seconds:.2f}".rstrip("0").rstrip(".")}

@@ -111,7 +111,7 @@ def _not_a_schema(draft: Any, schema: Mapping[str, Any]) -> list[str]:
         errors = list(islice(_errors(rules, schema, new_budget()), _MOST_PROBLEMS))
     except (OverBudget, RecursionError):
         return [_("This schema is too complex. Make it smaller, with fewer levels.")]
-    return sorted(_said(_path("", error), _problem_of_schema(error)) for error in errors)
+    return sorted(_at_path(_path("", error), _problem_of_schema(error)) for error in errors)
 
 
 def _problem_of_schema(error: ValidationError) -> str:
@@ -120,7 +120,7 @@ def _problem_of_schema(error: ValidationError) -> str:
     return _problem(error)
 
 
-def _said(path: str, problem: str) -> str:
+def _at_path(path: str, problem: str) -> str:
     return f"{path}: {problem}" if path else problem
 
 
@@ -168,12 +168,12 @@ def _unusable_parts(draft: Any, schema: Mapping[str, Any]) -> Iterator[str]:
             continue
         place = ".".join(path)
         for keyword in _NOT_TAKEN & one.keys():
-            yield _said(place, _("“%(keyword)s” is not supported. Leave it out.") % {"keyword": keyword})
+            yield _at_path(place, _("“%(keyword)s” is not supported. Leave it out.") % {"keyword": keyword})
         # The library decodes escapes with “%”.
         if "$ref" in one and (one["$ref"] not in pointers or "%" in one["$ref"]):
             problem = _("“$ref” must lead to a part of this schema, such as #/$defs/address. Nothing else is fetched.")
-            yield _said(place, problem)
-        yield from (_said(place, problem) for problem in _wrong_patterns(one))
+            yield _at_path(place, problem)
+        yield from (_at_path(place, problem) for problem in _wrong_patterns(one))
 
 
 def _wrong_patterns(one: Mapping[str, Any]) -> Iterator[str]:

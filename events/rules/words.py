@@ -27,7 +27,7 @@ def conditions(rule: Rule) -> list[str]:
     try:
         return [condition(one) for one in matching.read_conditions(rule.conditions)]
     except ValueError:
-        return [_("Its conditions are damaged, so it does not ring. Edit the rule to mend them.")]
+        return [_("Its conditions are damaged, so it does not ring. Edit the rule to repair them.")]
 
 
 def throttle(rule: Rule) -> str:

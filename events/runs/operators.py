@@ -98,7 +98,7 @@ def update(
         own = [one for one in stored if one.user_id == operator.user.pk]
         with languages.override(operator.user.language):
             alerts += _ended(operator, own, over)
-            alerts += _begun(operator, {one.key for one in own}, problems)
+            alerts += _started(operator, {one.key for one in own}, problems)
     OpenAlert.objects.filter(id__in=[one.id for one in over]).delete()
     OpenAlert.objects.bulk_create(chain.from_iterable(map(_rows, alerts)))
     refusing = {problem.key.partition(":")[2] for problem in problems if problem.check == "provider"}
@@ -124,7 +124,7 @@ def _ended(operator: Operator, own: Sequence[OpenAlert], over: Collection[OpenAl
     return [Alert(operator, key, Words(title, ""), is_over=True) for key, title in ended.items() if key not in lasting]
 
 
-def _begun(operator: Operator, existing: Collection[str], problems: Iterable[Problem]) -> list[Alert]:
+def _started(operator: Operator, existing: Collection[str], problems: Iterable[Problem]) -> list[Alert]:
     by_check: dict[str, list[tuple[Problem, Callable[[], Words]]]] = defaultdict(list)
     for problem in problems:
         if problem.key not in existing and problem.words is not None:

@@ -55,7 +55,7 @@ class Checked:
         return self.outcome == "failed"
 
     @property
-    def said(self) -> str:
+    def outcome_text(self) -> str:
         """The result or the reason of the failure, and what follows."""
         return words.checked(self.outcome, str(self.reason))
 

@@ -76,21 +76,21 @@ class _Text:
     def __init__(self, element: Any, links: bool, raised: str) -> None:
         self.parts = [""]
         self._element, self._links, self._raised = element, links, raised
-        self._begun: list[int] = []
+        self._starts: list[int] = []
 
     def begin(self, one: Any) -> bool:
         """Whether what is in it is shown."""
         self._border(one.tag)
         if one.tag == self._raised:
             self._add(_SUP)
-        self._begun.append(len(self.parts))
+        self._starts.append(len(self.parts))
         if one is not self._element and one.tag in _HIDDEN:
             return False
         self._add(one.text)
         return True
 
     def end(self, one: Any) -> None:
-        start = self._begun.pop()
+        start = self._starts.pop()
         if self._links and one.tag == "a":
             self._add(_link((one.get("href") or "").strip(), "".join(self.parts[start:]).strip()))
         if one.tag == self._raised:

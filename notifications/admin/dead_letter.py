@@ -30,7 +30,7 @@ class DeadLetter(Delivery):
         verbose_name_plural = gettext_lazy("dead letters")
 
 
-_MEND = {
+_REPAIRS = {
     "removed": gettext_lazy(
         "The channel {channel} was removed. A replay fails again: discard these, or mark them as fixed."
     ),
@@ -82,10 +82,10 @@ class DeadLetterAdmin(dead_letter.DeadLetterAdmin, DeliveryRecord):
             "email": dead_letter.notification.user.email,
         }
 
-    @admin.display(description=gettext_lazy("mend this first"))
-    def mend(self, dead_letter: Any) -> SafeString:
+    @admin.display(description=gettext_lazy("repair this first"))
+    def repair(self, dead_letter: Any) -> SafeString:
         channel, link = dead_letter.channel, cells.channel(dead_letter.channel)
-        return format_html(str(_MEND.get(channel.state, "")), channel=link, why=channel.disabled_reason)
+        return format_html(str(_REPAIRS.get(channel.state, "")), channel=link, why=channel.disabled_reason)
 
     @admin.action(description=gettext_lazy("Send as new: under another key…"), permissions=["act"])
     def send_as_new(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:

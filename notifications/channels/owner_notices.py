@@ -38,8 +38,8 @@ NEWS = timedelta(days=1)
 class Notice:
     """A notice to a person, with the id of its batch. `about`: the channel that it is about, if any.
 
-    `mends`: the notice is dropped if that channel works again before it is sent. `reached_nobody`: so did the message
-    that failed, and quiet hours do not hold the notice.
+    `until_repaired`: the notice is dropped if that channel works again before it is sent. `reached_nobody`: so did
+    the message that failed, and quiet hours do not hold the notice.
     """
 
     user_id: int
@@ -47,7 +47,7 @@ class Notice:
     subject: str
     body: str
     about: UUID | None = None
-    mends: bool = False
+    until_repaired: bool = False
     reached_nobody: bool = False
 
 
@@ -161,7 +161,7 @@ def _deaths() -> Iterable[Notice]:
             subject[:200],
             body,
             about=row.id,
-            mends=row.failing_since is not None,
+            until_repaired=row.failing_since is not None,
             reached_nobody=row.outcome == Notification.Outcome.FAILED,
         )
 
@@ -182,7 +182,7 @@ def _disabled() -> Iterable[Notice]:
             subject[:200],
             body,
             about=channel.id,
-            mends=True,
+            until_repaired=True,
             reached_nobody=last.get(channel.id) == Notification.Outcome.FAILED,
         )
 
@@ -198,6 +198,6 @@ def _notification(notice: Notice, channels: Sequence[Channel], now: datetime) ->
         body=notice.body,
         origin=Notification.Origin.NOTICE,
         batch_id=notice.batch_id,
-        origin_id=notice.about if notice.mends else None,
+        origin_id=notice.about if notice.until_repaired else None,
         quiet_hours=quiet.wait(now, hours),
     )

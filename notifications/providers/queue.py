@@ -38,7 +38,7 @@ class _Number(forms.IntegerField):
         typed = super().clean(value)
         return int(self.initial if typed is None else typed)
 
-    def held(self, stored: object) -> int:
+    def read(self, stored: object) -> int:
         try:
             return self.clean(stored)
         except forms.ValidationError:
@@ -46,7 +46,7 @@ class _Number(forms.IntegerField):
 
 
 class _Switch(forms.BooleanField):
-    def held(self, stored: object) -> bool:
+    def read(self, stored: object) -> bool:
         return stored is True
 
 
@@ -99,7 +99,7 @@ class Settings:
     def read(cls, address: Mapping[str, Any]) -> Settings:
         """From a channel's address. A damaged value counts as the initial one, so that the queue can be pulled."""
         fields: dict[str, Any] = QueueForm.base_fields
-        return cls(**{name: field.held(address.get(name)) for name, field in fields.items()})
+        return cls(**{name: field.read(address.get(name)) for name, field in fields.items()})
 
 
 class Queue(Provider):

@@ -122,7 +122,7 @@ class WebPush(Provider):
             "open": urlsplit(message.open_url).path,
             "answer": urlsplit(message.answer_url).path,
             "stop": urlsplit(message.unsubscribe_url).path,
-            "said": _said(),
+            "said": _texts(),
             # Browsers show as many buttons as they have room for.
             "snoozes": [(one.value, _("Snooze: %(until)s") % {"until": one.label}) for one in snooze.ALWAYS[1:]],
         } | ({"image": message.picture} if message.picture else {})
@@ -153,7 +153,7 @@ class WebPush(Provider):
         return post.post(secrets["endpoint"], body, headers, self.deadline, _judge)
 
 
-def _said() -> dict[str, str]:
+def _texts() -> dict[str, str]:
     """Texts around the message for the service worker that shows it: it does not know the reader's language."""
     return {
         "done": pgettext("button", "Done"),

@@ -75,7 +75,7 @@ class OccurrenceAdmin(ReadOnlyAdmin):
         # One that was skipped was sent at no time, so it is not late either.
         if occurrence.outcome == Occurrence.Outcome.SKIPPED or late < timedelta(0):
             return columns.NONE
-        return durations.said(late).replace(" ", "\N{NO-BREAK SPACE}")
+        return durations.in_words(late).replace(" ", "\N{NO-BREAK SPACE}")
 
     @badge(_("outcome"), {"fired": "success", "skipped": "warning"})
     def outcome_label(self, occurrence: Occurrence) -> tuple[str, str]:

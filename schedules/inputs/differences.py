@@ -65,7 +65,7 @@ def fresh_for(schedule: Schedule) -> str:
     """Return how old an answer may be that its checks use, in words; "" if they always ask."""
     kind = kinds.find(schedule.job_kind)
     seconds = kind.fresh(schedule.job_payload or {}) if kind else 0
-    return durations.said(timedelta(seconds=seconds)) if seconds else ""
+    return durations.in_words(timedelta(seconds=seconds)) if seconds else ""
 
 
 def _seconds(count: int | None) -> str:

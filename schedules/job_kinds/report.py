@@ -194,7 +194,7 @@ def _text_of_everybody(value: Mapping[str, Any], zone: ZoneInfo) -> str:
         busiest = {"time": _time(at, zone), "count": grouped(count)}
         lines.append(_("Busiest hour: %(time)s, %(count)s messages") % busiest)
     if value["late"]:
-        median, most = (durations.said(timedelta(seconds=max(0.0, late))) for late in value["late"])
+        median, most = (durations.in_words(timedelta(seconds=max(0.0, late))) for late in value["late"])
         late = {"median": median, "most": most}
         lines.append(_("Lateness of firings: half within %(median)s, 99 %% within %(most)s") % late)
     return "\n".join(lines)

@@ -188,7 +188,7 @@ def clock_note(timetable: Timetable, slot: datetime, work: Work | None = None) -
         silent = _("%(change)s; silent while the clock shows the hour again: the next is at %(time)s, %(length)s later")
     else:
         silent = _("Silent while the clock shows the hour again: the next is at %(time)s, %(length)s later")
-    return silent % {"change": text, "time": clock(shown), "length": durations.said(wait)}
+    return silent % {"change": text, "time": clock(shown), "length": durations.in_words(wait)}
 
 
 def clock_change(change: ClockChange | None) -> str:

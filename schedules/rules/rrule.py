@@ -69,7 +69,7 @@ class RRule(CivilRule):
         if not (before := rule.ahead + rule.early):
             return text
         words_of = _("%(length)s before: %(rule)s") if before > _NONE else _("%(length)s after: %(rule)s")
-        return words_of % {"length": durations.said(abs(before)), "rule": text}
+        return words_of % {"length": durations.in_words(abs(before)), "rule": text}
 
     def _described(self, rule: CalendarRule, readers: bool) -> str:
         if (repeats := _repeats(rule)) is not None:

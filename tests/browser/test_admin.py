@@ -73,10 +73,10 @@ def test_the_admin_works_under_its_policy(page: Page, filled: Installation) -> N
     wait_until(has_failed, "the failure on the board", within=180)
     expect(page.get_by_role("row", name=re.compile("^Beat")).locator(".up")).to_be_visible()
     page.locator(".board-causes").get_by_role("link", name=re.compile("410")).click()
-    expect(page.locator(".mend")).to_contain_text("disabled")
+    expect(page.locator(".repair")).to_contain_text("disabled")
     page.get_by_role("button", name=re.compile(r"^Replay \d")).click()
     expect(page.get_by_role("button", name="Replay 1", exact=True)).to_be_visible()  # is asked first
-    expect(page.locator(".mend")).to_contain_text("disabled")
+    expect(page.locator(".repair")).to_contain_text("disabled")
     page.get_by_role("link", name="Back", exact=True).click()
     assert filled.rows(_DEAD)
 

@@ -151,7 +151,7 @@ def _confirm_replay(admin: Any, request: HttpRequest, cause: str, form: Rate) ->
         % {
             "count": grouped(count),
             "rate": grouped(per_minute),
-            "time": durations.said(timedelta(minutes=math.ceil(count / per_minute))),
+            "time": durations.in_words(timedelta(minutes=math.ceil(count / per_minute))),
         },
         _("What already happened may happen twice."),
     ]
@@ -174,17 +174,17 @@ def _confirm_replay(admin: Any, request: HttpRequest, cause: str, form: Rate) ->
 
 
 def preview(admin: Any, rows: QuerySet[Any], count: int) -> dict[str, Any]:
-    """The oldest of `count` rows in words, and what to mend before they can succeed."""
+    """The oldest of `count` rows in words, and what to repair before they can succeed."""
     first = list(rows.order_by("pk")[:_DESCRIBED])
     lines = [admin.describe(dead_letter) for dead_letter in first]
     if count > len(first):
         lines.append(_("… and %(count)s more") % {"count": grouped(count - len(first))})
-    return {"lines": lines, "warnings": mends(admin, first)}
+    return {"lines": lines, "warnings": repairs(admin, first)}
 
 
-def mends(admin: Any, letters: Iterable[Any]) -> list[SafeString]:
+def repairs(admin: Any, letters: Iterable[Any]) -> list[SafeString]:
     """Return the repairs that these need before they can succeed, each once."""
-    return list(dict.fromkeys(filter(None, map(admin.mend, letters))))
+    return list(dict.fromkeys(filter(None, map(admin.repair, letters))))
 
 
 def _discard(admin: Any, request: HttpRequest, cause: str) -> HttpResponse:
@@ -229,7 +229,7 @@ def _show(admin: Any, request: HttpRequest, cause: str, rate: Rate, reason: Reas
         handler=admin.handler_label(group.handler),
         first=columns.instant(group.first),
         last=columns.instant(group.last),
-        warnings=mends(admin, letters),
+        warnings=repairs(admin, letters),
         newest=_newest(admin, letters),
         every=columns.to_list(
             admin.opts.label_lower, _("All %(count)s in the list") % {"count": grouped(group.count)}, cause=cause

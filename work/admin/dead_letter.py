@@ -106,14 +106,14 @@ class DeadLetterAdmin(WorkAdmin):
         """The question to its operator."""
         return f"{self.kind.model._meta.verbose_name} {dead_letter}"
 
-    @admin.display(description=gettext_lazy("mend this first"))
-    def mend(self, dead_letter: Any) -> SafeString | str:
+    @admin.display(description=gettext_lazy("repair this first"))
+    def repair(self, dead_letter: Any) -> SafeString | str:
         """The repair that it needs first, with a link; empty if nothing is known to be broken."""
         return ""
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         fieldsets = super().get_fieldsets(request, obj)
-        return ((None, {"fields": ("mend",)}), *fieldsets) if obj is not None and self.mend(obj) else fieldsets
+        return ((None, {"fields": ("repair",)}), *fieldsets) if obj is not None and self.repair(obj) else fieldsets
 
     @admin.action(description=gettext_lazy("Replay…"), permissions=["act"])
     def replay(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
@@ -142,7 +142,7 @@ class DeadLetterAdmin(WorkAdmin):
         if (dead_letter := self.get_object(request, object_id)) is None:
             return redirect(f"{self.kind.dead_letters}_change", object_id)
         subject = _("%(letter)s is") % {"letter": self.describe(dead_letter)}
-        context = {"form": confirm.Reason()} if action in _ENDS else {"warnings": causes.mends(self, [dead_letter])}
+        context = {"form": confirm.Reason()} if action in _ENDS else {"warnings": causes.repairs(self, [dead_letter])}
         return self._ask(request, action, 1, subject, key=object_id, **context)
 
     def ask_all(self, request: HttpRequest, rows: QuerySet[Any], action: str, form: Any = None) -> HttpResponse:

@@ -137,7 +137,7 @@ def _checked(checked: Checked, *, is_new: bool = True) -> HttpResponse:
         fields_of(
             CheckNowDocument,
             checked,
-            reason=reason(checked.reason.code, checked.reason.params) | {"text": checked.said},
+            reason=reason(checked.reason.code, checked.reason.params) | {"text": checked.outcome_text},
             title=checked.text and checked.text.subject,
             body=checked.text and checked.text.body,
             not_taken=not_taken(checked.reason.params),

@@ -45,7 +45,7 @@ class Command(BaseCommand):
             self._write(slot, zone)
 
     def _write(self, slot: ExplainedSlot, zone: ZoneInfo) -> None:
-        late = "" if slot.late is None or slot.late < history.PUNCTUAL else f", {durations.said(slot.late)} late"
+        late = "" if slot.late is None or slot.late < history.PUNCTUAL else f", {durations.in_words(slot.late)} late"
         sentences = [_sentence(cause, zone) for cause in slot.causes] + [f"{slot.note}."] * bool(slot.note)
         if slot.check is not None:
             at = "" if slot.check.at is None else f" {_local(slot.check.at, zone)}."
