@@ -86,6 +86,20 @@ def test_who_has_connected_a_source_checks_through_their_own_connection(staff: U
     assert told() == [connected.pk]
 
 
+def test_a_check_goes_through_the_readers_first_connection_of_its_kind_that_works(staff: User) -> None:
+    def connect(user: User, kind: str = "sample", **fields: Any) -> Connection:
+        return Connection.objects.create(user=user, kind=kind, label="One", **fields)
+
+    reader = make_reader()
+    connect(make_user())
+    connect(reader, "github")
+    connect(reader, removed_at=LONG_AGO)
+    connect(reader, disabled_at=LONG_AGO)
+    works, _ = connect(reader), connect(reader)
+    tell(announce(staff, job_kind="linked", job_payload={"value": "seven"}))
+    assert Job.objects.get(user=reader).connection_id == works.id
+
+
 @pytest.mark.parametrize("job", [{}, {"job_kind": "sample", "job_payload": {"value": "seven"}}])
 def test_no_queue_of_a_reader_gets_what_is_announced(staff: User, job: dict[str, Any]) -> None:
     make_channel(make_reader(), "queue")

@@ -261,6 +261,8 @@ def test_check_now_says_why_nothing_would_be_said(
 ) -> None:
     checked = check(browser, sample(inbox, **{"job-value": value}))
     assert (checked.outcome, checked.reason.code, checked.text) == (outcome, code, None)
+    page = browser.get(f"/reminders/check/{checked.id}/").content.decode()
+    assert ('class="message error"' in page) is (outcome == "failed")
 
 
 def test_check_now_needs_only_the_question_and_the_texts(browser: Client) -> None:
