@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from html import unescape
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -191,6 +193,30 @@ def test_no_page_is_written_for_a_request_that_still_waits(kind: Kind) -> None:
         request.slot_until = 0.0  # type: ignore[attr-defined]
         refused = request_slots.enter(request, kind, 1, lambda: HttpResponse(status=409))
         assert refused is not None and (refused.status_code, hasattr(refused, "wait")) == (409, False)
+
+
+def test_as_requests_end_those_that_wait_ask_again_one_by_one() -> None:
+    kind, asked = Kind("test", 600.0, 600.0), []
+
+    async def wait(number: int) -> None:
+        request = HttpRequest()
+        request.can_wait = True  # type: ignore[attr-defined]
+        waiting: Any = request_slots.enter(request, kind, 1, HttpResponse)
+        await waiting.wait()
+        asked.append(number)
+
+    async def end_two() -> None:
+        waiting = [asyncio.create_task(wait(number)) for number in range(2)]
+        await asyncio.sleep(0)  # until both wait
+        for number, one in enumerate(in_work):
+            request_slots.leave(one)
+            await asyncio.wait_for(waiting[number], 60)
+            assert asked == [*range(number + 1)]
+
+    in_work = [HttpRequest() for _ in range(request_slots.AT_ONCE)]
+    assert all(request_slots.enter(one, kind, 1, HttpResponse) is None for one in in_work)
+    asyncio.run(end_two())
+    assert not request_slots._in_work and not request_slots._waiting
 
 
 def test_a_third_request_of_a_stranger_is_refused_to_their_address_alone(ada: User, browser: Client, api: Api) -> None:
