@@ -9,9 +9,10 @@ from common.admin.filters import Period
 from jobs.admin.owned import OwnedWorkAdmin
 from notifications.admin import cells
 from people.admin.user import OwnedAdmin
-from watches import status, timing
+from watches import timing
 from watches.models import Badge, DeadLetter, Ping, StatusMail, StatusPage, Watch
-from watches.status_mail import STATUS_MAIL
+from watches.status_pages import status
+from watches.status_pages.mail import STATUS_MAIL
 from work.admin.dead_letter import DeadLetterAdmin
 
 

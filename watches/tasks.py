@@ -4,9 +4,10 @@ prunes."""
 from celery import shared_task
 
 from common.database.postgres import change
-from watches import subscribers, tell
+from watches import tell
 from watches.models.watch import KEPT_DOWNTIME
-from watches.status_mail import STATUS_MAIL
+from watches.status_pages import subscribers
+from watches.status_pages.mail import STATUS_MAIL
 from work import periodic
 from work.retention import Retention
 from work.tasks import task_of

@@ -18,11 +18,12 @@ from common.admin.base import as_uuid
 from common.texts.written import check_line
 from people.models import User
 from people.user_lock import lock_user
-from watches import badges, status
+from watches import badges
 from watches.badges import TooManyBadges
 from watches.models import Badge, PublicIncident, StatusPage, Watch
 from watches.models.badge import new_token
-from watches.status_forms import PublicIncidentForm, StatusPageForm
+from watches.status_pages import status
+from watches.status_pages.forms import PublicIncidentForm, StatusPageForm
 
 router = Router(tags=["status pages"], auth=Bearer("schedules"))
 badges_router = Router(tags=["badges"], auth=Bearer("schedules"))

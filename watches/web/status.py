@@ -20,9 +20,9 @@ from events.runs import incidents
 from people.access.requests import PersonRequest, person_form, person_page, posted
 from people.user_lock import with_user_lock
 from schedules.firing.fire import read_clock
-from watches import status
 from watches.models import PublicIncident, StatusPage
-from watches.status_forms import PublicIncidentForm, StatusPageForm
+from watches.status_pages import status
+from watches.status_pages.forms import PublicIncidentForm, StatusPageForm
 
 _CACHED = 15
 """Seconds for which what strangers read is the same."""

@@ -17,8 +17,8 @@ from notifications.messages.links import SUBSCRIPTION
 from notifications.providers.email import EmailForm
 from notifications.web.signed_link import signed_link_view
 from people.access.requests import PersonRequest, person_form, posted
-from watches import subscribers
 from watches.models import StatusPage, Subscriber
+from watches.status_pages import subscribers
 
 _ROWS = 100
 _ACTS = {"confirm": subscribers.confirm, "stop": subscribers.stop, "allow": subscribers.allow}

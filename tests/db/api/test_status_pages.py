@@ -8,8 +8,8 @@ from django.test import Client
 from people.models import User
 from tests.db.api.conftest import Api
 from tests.make import make_user, make_watch
-from watches import status
 from watches.models import Badge, StatusMail, StatusPage
+from watches.status_pages import status
 
 pytestmark = pytest.mark.django_db
 

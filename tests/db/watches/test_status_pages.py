@@ -17,8 +17,9 @@ from events.models import Run
 from people.models import User
 from tests.db.watches.test_pings import HOUR, ping, set_back
 from tests.make import make_user, make_watch, signed_in
-from watches import changes, status, tasks, tell
+from watches import changes, tasks, tell
 from watches.models import DailyDowntime, PublicIncident, StatusPage, Watch
+from watches.status_pages import status
 
 DAY = timedelta(days=1)
 URL = "/status/ours/"

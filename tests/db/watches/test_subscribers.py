@@ -19,9 +19,10 @@ from people.models import User
 from tests.db.watches.test_status_pages import make_page
 from tests.make import make_user, signed_in
 from tests.unit.notifications.providers.test_email import mail_server
-from watches import subscribers, tasks
+from watches import tasks
 from watches.models import PublicIncident, StatusMail, StatusMailAttempt, StatusPage, Subscriber
-from watches.status_mail import STATUS_MAIL
+from watches.status_pages import subscribers
+from watches.status_pages.mail import STATUS_MAIL
 from work.engine import runner
 from work.engine.runner import TryAgain
 

@@ -18,7 +18,7 @@ from notifications.messages.message import Destination, Message, Rejected
 from notifications.providers.base import Rate
 from notifications.reasons import DeliveryCode
 from watches.models import StatusMail, StatusMailAttempt, StatusPage, Subscriber
-from watches.subscribers import SEND
+from watches.status_pages.subscribers import SEND
 from work.answers import Answer, Cancel, Defer
 from work.kinds import FROM_ROW, Kind, Loaded
 from work.reasons import Reason

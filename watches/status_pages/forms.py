@@ -13,8 +13,8 @@ from django.utils.translation import gettext_lazy as _
 from common.texts.written import check_text
 from common.uuid7 import first_of
 from people.models import User
-from watches import status, subscribers
 from watches.models import PublicIncident, StatusMail, StatusPage, Watch
+from watches.status_pages import status, subscribers
 
 _SENT_TWICE = timedelta(minutes=1)
 

@@ -1,0 +1,1 @@
+"""Status pages: their public view, their forms, and the mails to their subscribers."""
