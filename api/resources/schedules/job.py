@@ -71,7 +71,7 @@ class CheckDocument(BaseModel):
 
 
 def fields(job: JobBody | None) -> dict[str, Any]:
-    """As a browser would send them. Raises a 422 problem for a payload that no browser could send."""
+    """The typed fields of the form. Raises a 422 problem for a payload that the form cannot take."""
     if job is None:
         return {"job_kind": ""}
     kind = kinds.find(job.kind)
