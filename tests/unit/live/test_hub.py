@@ -24,7 +24,7 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Hub:
 
     made = Hub()
     made._tasks = [Mock()]  # no other tasks
-    monkeypatch.setattr(made, "_asked", asked)
+    monkeypatch.setattr(made, "_query", asked)
     return made
 
 
