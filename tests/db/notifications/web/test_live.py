@@ -11,10 +11,11 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
+from common.redis import live_wakes
 from notifications.deliveries import inbox_state
 from notifications.models import Delivery, Notification
 from people.models import User
-from tests.make import make_channel, make_delivery, make_user
+from tests.make import make_channel, make_delivery, make_user, send_now
 
 pytestmark = pytest.mark.django_db
 
@@ -43,6 +44,13 @@ def test_it_follows_what_arrives_is_read_and_is_answered(browser: Client, ada: U
     arrived(ada, settled_at=timezone.now() + timedelta(seconds=1))
     assert state(browser)["newest"] > answered["newest"]
     assert state(browser)["mark"] != answered["mark"]
+
+
+def test_what_a_worker_has_done_wakes_the_open_pages_of_its_person(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    woken: set[int] = set()
+    monkeypatch.setattr(live_wakes, "wake", lambda *people: woken.update(people))
+    send_now(make_delivery(make_channel(ada)).id)
+    assert woken == {ada.pk}
 
 
 def test_it_says_how_long_ago_something_changed(browser: Client, ada: User) -> None:
