@@ -79,7 +79,7 @@ class Reservation:
 
     wait: float
     limit: Limit
-    resting: bool = False
+    resting: bool
 
 
 # A request takes a slot or ends one, with its own KEYS and ARGV.

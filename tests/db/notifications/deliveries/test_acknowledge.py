@@ -278,6 +278,18 @@ def test_undone_the_next_channel_is_tried_after_one_that_failed_meanwhile() -> N
     assert (fallback.advance(), tried(notification)) == (1, [("Inbox", "dead"), ("Email", "pending")])
 
 
+def test_undone_the_escalation_counts_from_the_channel_that_was_tried_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    notification, _ = make_fired(escalate_after=10)
+    deliver_first(notification, monkeypatch, Rejected(noted("Gone.")))
+    settle(taken(notification.deliveries.get(provider="email").id), "delivered")
+    acknowledge.acknowledge(notification.id)
+    assert acknowledge.undo(notification.id)
+    assert fallback.advance() == 0
+    minutes_pass(notification, 10)
+    assert fallback.advance() == 1
+    assert tried(notification) == [("Inbox", "dead"), ("Email", "delivered"), ("Webhook", "pending")]
+
+
 def test_undone_what_has_expired_stays_so_and_is_named(client: Client) -> None:
     notification, _ = make_fired()
     acknowledge.acknowledge(notification.id)

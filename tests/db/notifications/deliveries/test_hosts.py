@@ -106,7 +106,7 @@ def test_a_delivery_asks_for_a_slot_again_and_again_within_its_patience(
     ada: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     claim = taken(make_delivery(make_hook(ada)).id)
-    busy = Reservation(0.01, Slots("sends:a.example", 1, 1.0))
+    busy = Reservation(0.01, Slots("sends:a.example", 1, 1.0), resting=False)
     left = [busy, busy, busy, None]
     monkeypatch.setattr(limits, "_SLEEP", 30.0)
     monkeypatch.setattr(limits.rate_limiter, "take", lambda *_: left.pop(0))

@@ -145,7 +145,9 @@ def due_among(waiting: set[Any]) -> list[Any]:
 )
 def test_the_history_says_what_it_waits_for(ada: User, monkeypatch: pytest.MonkeyPatch, rate: Rate, note: str) -> None:
     take(monkeypatch, rate)
-    monkeypatch.setattr(rate_limiter, "take", lambda windows, *_: Reservation(rate.per_seconds, windows[0]))
+    monkeypatch.setattr(
+        rate_limiter, "take", lambda windows, *_: Reservation(rate.per_seconds, windows[0], resting=False)
+    )
     delivery = make_delivery(make_chat(ada))
     send(delivery)
     assert delivery.reason.startswith(note)

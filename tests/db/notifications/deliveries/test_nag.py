@@ -124,6 +124,14 @@ def test_what_is_not_done_after_all_is_repeated_again() -> None:
     assert [repeat(), repeat()] == [1, 0]
 
 
+def test_what_is_not_done_after_all_is_not_repeated_more_often_than_its_person_chose() -> None:
+    first = fired()
+    assert [repeat(), repeat()] == [1, 1]
+    acknowledge.acknowledge(first.id)
+    acknowledge.undo(first.id)
+    assert repeat() == 0
+
+
 def test_what_is_not_done_after_all_stays_silent_if_its_reminder_was_paused() -> None:
     first = fired()
     editing.pause(first.origin_id, NINE + timedelta(minutes=1))
