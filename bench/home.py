@@ -1,8 +1,9 @@
 """`script/bench home [--seconds N] [--json]`: what an idle `script/server` costs, in a separate installation.
 
 Memory is the sum of Pss over all processes, engines included, and beside it what each has alone: other processes that
-run from the same files lower the first. CPU, commits and WAL are those of N seconds (120 by
-default), which begin with a checkpoint, a minute after everything has started and the first page was read.
+run from the same files lower the first. It is the mean of samples each ten seconds, for sessions of PostgreSQL come and
+go. CPU, commits and WAL are those of N seconds (120 by default), which begin with a checkpoint, a minute after
+everything has started and the first page was read.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from config.embedded.postgres import Postgres, as_superuser
 from config.embedded.var import CHECKOUT
 from demo.ports import free_port
 
-_WARM_UP = 60.0  # seconds
+_WARM_UP, _EVERY = 60.0, 10.0  # seconds
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -46,15 +47,18 @@ def main() -> None:
         time.sleep(_WARM_UP)
         settle(database)
         before, count, began = tree(*tops), database_counts(database), time.monotonic()
-        time.sleep(options.seconds)
+        samples = []
+        while time.monotonic() < began + options.seconds:
+            time.sleep(_EVERY)
+            samples += [(one.name, *memory(pid)) for pid, one in tree(*tops).items()]
         lasted, after = time.monotonic() - began, tree(*tops)
         commits, wal = (late - early for late, early in zip(database_counts(database), count, strict=True))
-        rows = {}
-        for pid, one in after.items():
-            spent = one.seconds - (before[pid].seconds if pid in before else 0.0)
-            shared, private = (round(kib / 1024, 1) for kib in memory(pid))
-            used = {"memory MiB": shared, "private MiB": private, "CPU %": round(spent / lasted * 100, 2)}
-            rows[f"{one.name} {pid}"] = used
+    times, rows = sum(name == "web" for name, *_ in samples), {}
+    for name in dict.fromkeys(one.name for one in after.values()):
+        shared, private = (sum(one[column] for one in samples if one[0] == name) / times / 1024 for column in (1, 2))
+        late, early = (sum(one.seconds for one in found.values() if one.name == name) for found in (after, before))
+        used = {"memory MiB": shared, "private MiB": private, "CPU %": (late - early) / lasted * 100}
+        rows[name] = {column: round(value, 2) for column, value in used.items()}
     total = {column: round(sum(row[column] for row in rows.values()), 2) for column in used}
     total |= {"commits/s": round(commits / lasted, 2), "WAL MB/day": round(wal / lasted * 86_400 / 1e6, 1)}
     report("home", 0, total, rows, {})
