@@ -255,6 +255,29 @@ def test_undone_what_was_cancelled_is_sent_and_goes_on_in_its_order(client: Clie
     assert (notification.acknowledged_at, notification.answered_from) == (None, "")
 
 
+@pytest.mark.parametrize("urgent", [False, True])
+def test_undone_what_waited_comes_when_the_last_of_it_would_have_and_as_urgent(urgent: bool) -> None:
+    notification, _ = make_fired(in_order=False, urgent=urgent)
+    last = timezone.now() + timedelta(hours=3)
+    for hours, delivery in enumerate(notification.deliveries.order_by("-id")):
+        Delivery.objects.filter(id=delivery.id).update(available_at=last - timedelta(hours=hours))
+    acknowledge.acknowledge(notification.id)
+    assert acknowledge.undo(notification.id)
+    [again] = Notification.objects.exclude(id=notification.id)
+    assert (again.urgent, set(again.deliveries.values_list("available_at", flat=True))) == (urgent, {last})
+
+
+def test_undone_it_goes_on_with_the_channel_that_waited_and_not_with_one_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    notification, channels = make_fired()
+    deliver_first(notification, monkeypatch, Rejected(noted("Gone.")))
+    acknowledge.acknowledge(notification.id)
+    assert acknowledge.undo(notification.id)
+    [again] = Notification.objects.exclude(id=notification.id)
+    assert (again.channel_order, tried(again)) == ([one.id for one in channels[1:]], [("Email", "pending")])
+
+
 def test_undone_the_escalation_begins_again(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     notification, _ = make_fired(escalate_after=10)
     deliver_first(notification, monkeypatch, Delivered())
