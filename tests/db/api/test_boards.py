@@ -117,7 +117,9 @@ def test_a_form_with_a_file_is_no_text(board: Channel) -> None:
     assert texts(board) == ["Milk is out"]
 
 
-def test_a_replaced_address_and_that_of_a_removed_board_take_nothing(browser: Client, board: Channel) -> None:
+def test_a_replaced_address_and_that_of_a_removed_board_take_nothing(
+    ada: User, browser: Client, board: Channel
+) -> None:
     def post(path: str) -> int:
         return Client().post(path, "x", content_type="text/plain").status_code
 
@@ -125,6 +127,9 @@ def test_a_replaced_address_and_that_of_a_removed_board_take_nothing(browser: Cl
     assert before in browser.get(f"/boards/{board.id}/").content.decode()
     browser.post(f"/boards/{board.id}/", {"replace": ""})
     assert post(before) == 404 and post(path_of(board)) == 201
+    User.objects.filter(pk=ada.pk).update(is_active=False)
+    assert post(path_of(board)) == 404
+    User.objects.filter(pk=ada.pk).update(is_active=True)
     changes.remove(board)
     assert post(path_of(board)) == post("/in/boards/garbage") == 404
 

@@ -13,13 +13,16 @@ from django.utils import timezone
 from demo.receivers import HTTPReceiver, Reply
 from notifications import providers
 from notifications.channels import changes
-from notifications.messages.message import Destination, Message, Rejected
+from notifications.deliveries.kind import DELIVERY
+from notifications.messages.message import Delivered, Destination, Message, Rejected
 from notifications.models import Attempt, Channel, Delivery
 from notifications.providers import inbox, webhook
 from people.models import User
 from tests.db.notifications.conftest import state_after_a_try
 from tests.make import NOON, make_channel, make_delivery, noted, send_now, settle, taken
 from work.answers import Answer, Retryable
+from work.engine import settlement
+from work.engine.decision import decide
 
 pytestmark = pytest.mark.django_db
 
@@ -82,6 +85,31 @@ def test_a_try_that_will_be_repeated_disables_nothing_yet(hook: Channel, receive
     assert state_after_a_try(delivery) == "delivered"
     hook.refresh_from_db()
     assert (hook.failing_since, hook.disabled_at) == (None, None)
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_of_tries_that_end_at_the_same_moment_a_success_clears_the_record_and_gone_is_the_reason(
+    hook: Channel, first: int
+) -> None:
+    failing_for(hook, timedelta(days=30))
+    settle_at_once(hook, [Delivered(), Retryable(noted("Not now."))], first)
+    hook.refresh_from_db()
+    assert (hook.failing_since, hook.disabled_at) == (None, None)
+    failing_for(hook, timedelta(days=30))
+    settle_at_once(hook, [Rejected(noted("410 Gone"), gone=True), Rejected(noted("404"))], first)
+    hook.refresh_from_db()
+    assert hook.disabled_reason.startswith("Its service says that it is gone.")
+
+
+def settle_at_once(channel: Channel, answers: list[Answer], first: int) -> None:
+    """As threads do that settle together; `first`: which of them comes first."""
+    rows = []
+    for answer in [*answers[first:], *answers[:first]]:
+        claim = taken(make_delivery(channel).id)
+        decision = decide(DELIVERY, claim, answer, 0.5)
+        follow = DELIVERY.follow_row(claim, answer, decision.state)
+        rows.append(settlement.settlement(DELIVERY, claim, decision, follow))
+    assert settlement.write(DELIVERY, rows) == len(rows)
 
 
 def test_what_keeps_us_from_asking_is_not_held_against_the_channel(hook: Channel, receiver: HTTPReceiver) -> None:
