@@ -53,7 +53,7 @@ def main() -> None:
             samples += [(one.name, *memory(pid)) for pid, one in tree(*tops).items()]
         lasted, after = time.monotonic() - began, tree(*tops)
         commits, wal = (late - early for late, early in zip(database_counts(database), count, strict=True))
-    times, rows = sum(name == "web" for name, *_ in samples), {}
+    times, rows = sum(one[0] == "web" for one in samples), {}
     for name in dict.fromkeys(one.name for one in after.values()):
         shared, private = (sum(one[column] for one in samples if one[0] == name) / times / 1024 for column in (1, 2))
         late, early = (sum(one.seconds for one in found.values() if one.name == name) for found in (after, before))
