@@ -43,11 +43,13 @@ class TeamRefusal(Exception):
 
 def find_membership(person: User, team_id: int) -> Membership | None:
     """The membership by which the person may act for this team, with the team."""
-    found = Membership.objects.select_related("team").filter(person=person, team=team_id, team__is_active=True).first()
-    if found is not None:
-        found.person = person
-        found.team.acting = found
-    return found
+    membership = (
+        Membership.objects.select_related("team").filter(person=person, team=team_id, team__is_active=True).first()
+    )
+    if membership is not None:
+        membership.person = person
+        membership.team.acting = membership
+    return membership
 
 
 def of_person(person: User) -> QuerySet[Membership]:
@@ -198,10 +200,10 @@ def invitations_of(person: User) -> QuerySet[Invitation]:
 def find_invitation(person: User, secret: str) -> Invitation | None:
     """The open invitation with this secret, if it is for everybody who has the link, or for an address of theirs."""
     rows = Invitation.objects.select_related("team", "made_by").filter(hashed=hashed(secret), team__is_active=True)
-    found = rows.filter(expires_at__gt=timezone.now()).first()
-    if found is None or (found.address and not _accounts(found.address).filter(pk=person.pk).exists()):
+    invitation = rows.filter(expires_at__gt=timezone.now()).first()
+    if invitation is None or (invitation.address and not _accounts(invitation.address).filter(pk=person.pk).exists()):
         return None
-    return found
+    return invitation
 
 
 def accept(person: User, invitation: Invitation) -> Membership:

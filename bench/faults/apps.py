@@ -199,7 +199,7 @@ def _repeat_steps() -> None:
 
     def after(self: step.StepKind, claim: step.StepClaim, answer: Answer) -> None:
         if isinstance(answer, Done):
-            flow, code = step._found(claim.handler)
+            flow, code = step._find(claim.handler)
             assert flow
             assert code
             step._run(claim, flow, code)

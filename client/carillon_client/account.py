@@ -19,26 +19,26 @@ def read() -> tuple[str, str]:
     if url and token:
         return url, token
     try:
-        kept = json.loads(file().read_text())
-        there, stored = str(kept["url"]), str(kept["token"])
+        document = json.loads(file().read_text())
+        address, stored = str(document["url"]), str(document["token"])
     except FileNotFoundError:
         raise CarillonError("You are not signed in. Run: carillon login URL") from None
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise CarillonError(f"{file()} cannot be read ({type(error).__name__}). Run: carillon login URL") from None
-    if url and not token and url.rstrip("/") != there.rstrip("/"):
-        raise CarillonError(f"You are signed in to {there}, not to {url}. Set CARILLON_TOKEN too, or sign in there.")
-    return url or there, token or stored
+    if url and not token and url.rstrip("/") != address.rstrip("/"):
+        raise CarillonError(f"You are signed in to {address}, not to {url}. Set CARILLON_TOKEN too, or sign in there.")
+    return url or address, token or stored
 
 
 def write(url: str, token: str) -> Path:
     """Replace the file at once, so that a reader sees the old one or the new one."""
-    there = file()
-    there.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    descriptor, name = tempfile.mkstemp(dir=there.parent)  # mode 0600
+    path = file()
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    descriptor, name = tempfile.mkstemp(dir=path.parent)  # mode 0600
     with os.fdopen(descriptor, "w") as new:
         json.dump({"url": url, "token": token}, new)
-    os.replace(name, there)
-    return there
+    os.replace(name, path)
+    return path
 
 
 def forget() -> bool:

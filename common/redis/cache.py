@@ -30,8 +30,8 @@ class JSONSerializer:
 
 def _either(name: str) -> Any:
     def call(self: Any, *args: Any, **named: Any) -> Any:
-        there, here = (partial(getattr(one, name), *args, **named) for one in (super(Cache, self), self._here))
-        return self._ask(there, here)
+        in_redis, here = (partial(getattr(one, name), *args, **named) for one in (super(Cache, self), self._here))
+        return self._ask(in_redis, here)
 
     return call
 

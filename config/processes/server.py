@@ -134,8 +134,8 @@ class Server:
         print_line("Stopped.")
 
     def _web_answers(self) -> bool:
-        there = self.address.removeprefix("http://").rsplit(":", 1)[0].strip("[]")
-        connection = http.client.HTTPConnection(there, self.port, timeout=5)
+        host = self.address.removeprefix("http://").rsplit(":", 1)[0].strip("[]")
+        connection = http.client.HTTPConnection(host, self.port, timeout=5)
         with suppress(OSError, http.client.HTTPException), closing(connection):
             connection.request("GET", "/healthz")
             return connection.getresponse().status == 200

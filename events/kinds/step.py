@@ -56,14 +56,14 @@ class StepKind(Kind[StepClaim]):
     def prepare(self, claim: StepClaim) -> Defer | Cancel | Answer | Callable[[], Answer]:
         if claim.ended:
             return Cancel(Reason(EventCode.FLOW_RUN_ENDED))
-        flow, step = _found(claim.handler)
+        flow, step = _find(claim.handler)
         if flow is None or step is None:
             name, _, of = claim.handler.partition(".")
             return NotStarted(Reason(EventCode.FLOW_NO_STEP, flow=name, step=of))
         return partial(_run, claim, flow, step)
 
     def policy(self, handler: str) -> Policy:
-        step = _found(handler)[1]
+        step = _find(handler)[1]
         return SLOW if step is None else step.policy  # it may be one that only this process does not know
 
     def after(self, claim: StepClaim, answer: Answer) -> None:
@@ -80,7 +80,7 @@ class StepKind(Kind[StepClaim]):
 STEP = StepKind()
 
 
-def _found(handler: str) -> tuple[Flow | None, Step | None]:
+def _find(handler: str) -> tuple[Flow | None, Step | None]:
     flow, _, name = handler.partition(".")
     result = flows.find(flow)
     return result, result.steps.get(name) if result else None

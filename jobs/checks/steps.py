@@ -103,14 +103,14 @@ def open_connection(connection: Connection) -> Source | Reason:
         why = Reason(connection.failing_code, **connection.failing_params)
         return Reason(JobCode.CONNECTION_DISABLED, label=connection.label, why=why)
     try:
-        there = connection.destination()
+        destination = connection.destination()
     except encryption.Unreadable:
         return Reason(JobCode.CONNECTION_UNREADABLE)
     return Source(
         id=connection.id,
         label=connection.label,
-        address=there.address,
-        secrets=there.secrets,
+        address=destination.address,
+        secrets=destination.secrets,
         version=connection.version,
     )
 

@@ -121,7 +121,7 @@ def read(text: str, mark: str = "", language: str = "") -> Reading | None:
     `mark`: the decimal mark "." or ",", "" to find it out. `language`: of the page, such as "de" or "de-ch".
     """
     text = _in_ascii(text)
-    result, unit = _found(text)
+    result, unit = _find(text)
     if result is None or len(result["digits"]) > _LONGEST:
         return None
     likely, is_sure = (mark, True) if mark else _mark_of(result["digits"], unit, language)
@@ -141,7 +141,7 @@ def shown(value: Decimal) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def _found(text: str) -> tuple[re.Match[str] | None, str]:
+def _find(text: str) -> tuple[re.Match[str] | None, str]:
     """The match of the number, and its unit."""
     first = None
     for match in _NUMBER.finditer(text[:_SEARCHED]):

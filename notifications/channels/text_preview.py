@@ -55,8 +55,8 @@ def read(user: User, text: Text, channels: Sequence[Channel], slot: datetime | N
 
 
 def _length(message: Message, channel: Channel) -> Length:
-    provider, there = providers.get(channel.provider), channel.readable_destination()
-    rendered, unit = provider.render(message, there), provider.limits_for(there).unit
+    provider, destination = providers.get(channel.provider), channel.readable_destination()
+    rendered, unit = provider.render(message, destination), provider.limits_for(destination).unit
     limit = rendered.body.limit
     # Where a service has no subject, it begins the text.
     source = rendered.body.source.removeprefix(f"{message.subject}\n\n").removeprefix(f"{literal(message.subject)}\n\n")

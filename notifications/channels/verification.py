@@ -115,11 +115,11 @@ def _recipient(channel: Channel) -> str:
     if channel.provider == "email":
         return mailboxes.mailbox(str(channel.address.get("address")))
     try:
-        there = channel.destination()
+        destination = channel.destination()
     except encryption.Unreadable:
         return str(channel.id)
     provider = providers.get(channel.provider)
-    given = {**there.address, **there.secrets}
+    given = {**destination.address, **destination.secrets}
     own = provider.option_fields | {provider.revealed}  # not part of the address
     named = sorted((name, value) for name, value in given.items() if name not in own)
     return hashlib.sha256(json.dumps([channel.provider, named]).encode()).hexdigest()

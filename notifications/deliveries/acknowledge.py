@@ -69,8 +69,8 @@ def snooze(notification_id: UUID, until: datetime, source: From = From.API, by: 
 
 def _send_again(notification: Notification, order: Sequence[UUID], available_at: datetime, **options: Any) -> None:
     """Record the same as a new batch to those of these channels that still exist."""
-    there = dict(Channel.objects.filter(id__in=order, removed_at=None).values_list("id", "provider"))
-    channels = [(channel_id, there[channel_id]) for channel_id in order if channel_id in there]
+    providers = dict(Channel.objects.filter(id__in=order, removed_at=None).values_list("id", "provider"))
+    channels = [(channel_id, providers[channel_id]) for channel_id in order if channel_id in providers]
     again = outbox.again(notification, channels, available_at=available_at, **options, **outbox.order_of(notification))
     if again.channels:
         publish_after_commit(outbox.record([again]))

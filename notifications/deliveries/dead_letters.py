@@ -33,8 +33,8 @@ def own(owner: User, cause: str = "", channel_id: UUID | None = None) -> QuerySe
 def own_groups(owner: User) -> list[Group]:
     """Every cause on every channel of a person (the example's), newest letter first, in two statements."""
     rows = own(owner)
-    groups_found = rows.order_by().values_list("cause", "channel")
-    counted = groups_found.annotate(letters=Count("*"), first=Min("settled_at"), last=Max("settled_at"))
+    pairs = rows.order_by().values_list("cause", "channel")
+    counted = pairs.annotate(letters=Count("*"), first=Min("settled_at"), last=Max("settled_at"))
     ends = {(cause, channel): (count, first, last) for cause, channel, count, first, last in counted}
     newest = rows.order_by("cause", "channel_id", "-settled_at").distinct("cause", "channel_id")
     groups = [

@@ -81,8 +81,8 @@ def only_time(line: str, zone: str, now: datetime, language: str) -> dict[str, A
 
     Raises NotUnderstood and InvalidRule.
     """
-    known = language if language in sentences.languages() else "en"
-    understood = sentences.read(line, now, civil.zone(zone).key, known)
+    offered = language if language in sentences.languages() else "en"
+    understood = sentences.read(line, now, civil.zone(zone).key, offered)
     if understood.title:
         raise NotUnderstood("rest", understood.title)
     return fields(understood)

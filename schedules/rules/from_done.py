@@ -38,9 +38,9 @@ def step(rule: Rule) -> Step | None:
         case Monthly():
             return Step(1, "month", rule.time)
         case RRule():
-            found = repetition.of(rule.calendar_rule)
-            if found is not None and not found.nth and len(found.days) < 2:
-                return Step(found.interval, repetition.UNITS[found.frequency], found.time)
+            repeat = repetition.of(rule.calendar_rule)
+            if repeat is not None and not repeat.nth and len(repeat.days) < 2:
+                return Step(repeat.interval, repetition.UNITS[repeat.frequency], repeat.time)
     return None
 
 
@@ -49,26 +49,26 @@ def begin(rule: Rule, done: datetime) -> Rule:
 
     A rule without a step stays as it is.
     """
-    if (found := step(rule)) is None:
+    if (period := step(rule)) is None:
         return rule
-    if found.at is None and isinstance(rule, Interval):
+    if period.at is None and isinstance(rule, Interval):
         full = done.replace(second=0, microsecond=0)
         return replace(rule, anchor=full + rule.step + (_MINUTE if full < done else timedelta(0)))
-    day = civil.local(rule.zone, done) + relativedelta(**{f"{found.unit}s": found.number})
-    first = datetime.combine(day, found.at or time())
+    day = civil.local(rule.zone, done) + relativedelta(**{f"{period.unit}s": period.number})
+    first = datetime.combine(day, period.at or time())
     if isinstance(rule, Interval):
         return replace(rule, anchor=civil.first_instant(rule.zone, first))
-    frequency = next(name for name, unit in repetition.UNITS.items() if unit == found.unit)
-    text = f"DTSTART:{first:%Y%m%dT%H%M%S}\nRRULE:FREQ={frequency};INTERVAL={found.number}"
+    frequency = next(name for name, unit in repetition.UNITS.items() if unit == period.unit)
+    text = f"DTSTART:{first:%Y%m%dT%H%M%S}\nRRULE:FREQ={frequency};INTERVAL={period.number}"
     return RRule.parse({"rule": text}, rule.timezone)
 
 
 def brief(rule: Rule) -> str:
     """ "Every 3 days at 09:00, counted from Done"."""
-    if (found := step(rule)) is None:
+    if (period := step(rule)) is None:
         return rule.brief()
-    text = words.every(found.number, found.unit)
-    text = text if found.at is None else words.at(text, f"{found.at:%H:%M}")
+    text = words.every(period.number, period.unit)
+    text = text if period.at is None else words.at(text, f"{period.at:%H:%M}")
     return _("%(rule)s, counted from Done") % {"rule": text}
 
 

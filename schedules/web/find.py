@@ -49,10 +49,10 @@ PAGES: tuple[tuple[str, str | Promise], ...] = (
 @person_page
 def find(request: PersonRequest) -> HttpResponse:
     """The pages and reminders for `?q=`, as a list of links; without it, all pages."""
-    return limit_page(f"find:{request.user.pk}", lambda: _found(request))
+    return limit_page(f"find:{request.user.pk}", lambda: _results(request))
 
 
-def _found(request: PersonRequest) -> HttpResponse:
+def _results(request: PersonRequest) -> HttpResponse:
     typed = request.GET.get("q", "")[:200].replace("\0", "")
     words = typed.casefold().split()
     pages = [
@@ -69,4 +69,4 @@ def _found(request: PersonRequest) -> HttpResponse:
         "pages": pages,
         "reminders": reminders.order_by("-updated_at", "-id")[:_SHOWN] if words else [],
     }
-    return render(request, "schedules/_found.html", context)
+    return render(request, "schedules/_results.html", context)

@@ -67,10 +67,10 @@ def delete(request: PersonRequest, badge_id: UUID) -> HttpResponse:
 @require_safe
 def picture(request: HttpRequest, secret: str, ending: str) -> HttpResponse:
     """The state as a picture or as JSON. The address itself is the permission: no session. Any page may embed it."""
-    found = Badge.objects.select_related("user", "watch").filter(token=secret, user__is_active=True).first()
-    if found is None or ending not in ("svg", "json", "shields") or (found.watch and found.watch.deleted_at):
+    row = Badge.objects.select_related("user", "watch").filter(token=secret, user__is_active=True).first()
+    if row is None or ending not in ("svg", "json", "shields") or (row.watch and row.watch.deleted_at):
         return limit_page(by_address(request), lambda: render(request, "404.html", status=404))
-    badge = found
+    badge = row
 
     def respond() -> HttpResponse:
         document = badges.document(badge.watches(), read_clock().now)

@@ -17,17 +17,17 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def find(client: Client, wanted: Sequence[str] | None) -> list[str]:
     """The ids of the channels with these labels or ids. Raises ValueError for one that is not there."""
-    there = list(client.channels.list())
+    existing = list(client.channels.list())
     if wanted is None:
-        result = [one["id"] for one in there if one["kind"] == "inbox"]
+        result = [one["id"] for one in existing if one["kind"] == "inbox"]
         if result:
             return result
-        raise ValueError(f"You have no inbox: choose a --channel. {_labels(there)}")
+        raise ValueError(f"You have no inbox: choose a --channel. {_labels(existing)}")
     ids = []
     for name in wanted:
-        result = [one["id"] for one in there if name.casefold() in (one["id"], one["label"].casefold())]
+        result = [one["id"] for one in existing if name.casefold() in (one["id"], one["label"].casefold())]
         if len(result) != 1:
-            raise ValueError(f"{len(result) or 'No'} channels have the label “{name}”. {_labels(there)}")
+            raise ValueError(f"{len(result) or 'No'} channels have the label “{name}”. {_labels(existing)}")
         ids += result
     return ids
 

@@ -14,17 +14,17 @@ def declare(command: Declare) -> None:
 
 
 def _counter(options: argparse.Namespace) -> None:
-    with client() as there:
+    with client() as carillon:
         if options.name is None:
-            counters = there.counters.list()
+            counters = carillon.counters.list()
             show_list(options, counters, lambda one: f"{one['name']}: {one['value']}", "There is no counter yet.")
             return
         if options.delete:
-            there.counters.delete(options.name)
+            carillon.counters.delete(options.name)
             show(options, None, [f"{options.name} was deleted."])
             return
         if options.by is None:
-            counter = there.counters.read(options.name)
+            counter = carillon.counters.read(options.name)
         else:
-            counter = there.counters.add(options.name, options.by)
+            counter = carillon.counters.add(options.name, options.by)
         show(options, counter, [str(counter["value"])])

@@ -54,16 +54,16 @@ def _publish(options: argparse.Namespace) -> None:
     except ValueError as error:
         raise ValueError(f"--data is not JSON: {error}") from None
     event = {"type": options.type, "data": data, "source": options.source, "id": options.id}
-    with client() as there:
-        [published] = there.events.publish(event)
+    with client() as carillon:
+        [published] = carillon.events.publish(event)
     show(options, {"id": published}, [f"{published}  published"])
 
 
 def _events(options: argparse.Namespace) -> None:
-    with client() as there:
+    with client() as carillon:
         show_list(
             options,
-            there.events.list(options.type, state="dead" if options.dead else None),
+            carillon.events.list(options.type, state="dead" if options.dead else None),
             lambda one: f"{one['id']}  {one['type']}: {_outcome(one)}",
             "No events.",
         )
@@ -75,8 +75,8 @@ def _outcome(event: Event) -> str:
 
 
 def _trace(options: argparse.Namespace) -> None:
-    with client() as there:
-        result = there.events.trace(options.correlation_id)
+    with client() as carillon:
+        result = carillon.events.trace(options.correlation_id)
     lines = []
     for row in result["items"]:
         to = f" → {', '.join(row['consumers'])}" if row["consumers"] else ""
@@ -89,8 +89,8 @@ def _trace(options: argparse.Namespace) -> None:
 
 
 def _topology(options: argparse.Namespace) -> None:
-    with client() as there:
-        show_list(options, there.event_types.topology(), _type_routes, "No types.")
+    with client() as carillon:
+        show_list(options, carillon.event_types.topology(), _type_routes, "No types.")
 
 
 def _type_routes(type: TypeRoutes) -> str:
@@ -108,28 +108,28 @@ def _route(route: TypeRoute) -> str:
 
 
 def _rules(options: argparse.Namespace) -> None:
-    with client() as there:
+    with client() as carillon:
         show_list(
             options,
-            there.rules.list(),
+            carillon.rules.list(),
             lambda one: f"{one['id']}  {one['name']}: {one['type_pattern']}; {'on' if one['enabled'] else 'off'}",
             "No rules.",
         )
 
 
 def _runs(options: argparse.Namespace) -> None:
-    with client() as there:
-        show_list(options, there.runs.list(flow=options.flow, key=options.key), _run, "No runs.")
+    with client() as carillon:
+        show_list(options, carillon.runs.list(flow=options.flow, key=options.key), _run, "No runs.")
 
 
 def _incidents(options: argparse.Namespace) -> None:
-    with client() as there:
-        show_list(options, there.runs.list(flow="incident", phase=options.phase), _run, "No incidents.")
+    with client() as carillon:
+        show_list(options, carillon.runs.list(flow="incident", phase=options.phase), _run, "No incidents.")
 
 
 def _answer(options: argparse.Namespace) -> None:
-    with client() as there:
-        run = (there.runs.resolve if options.done == "Resolved" else there.runs.acknowledge)(options.id)
+    with client() as carillon:
+        run = (carillon.runs.resolve if options.done == "Resolved" else carillon.runs.acknowledge)(options.id)
     show(options, run, [f"{options.done}: {run['title']}"])
 
 
@@ -139,10 +139,10 @@ def _run(run: FlowRun) -> str:
 
 
 def _topics(options: argparse.Namespace) -> None:
-    with client() as there:
+    with client() as carillon:
         show_list(
             options,
-            there.topics.list(),
+            carillon.topics.list(),
             lambda one: f"{one['slug']}  {one['name']}; subscribers: {one['subscribers']}",
             "No topics.",
         )
@@ -150,8 +150,8 @@ def _topics(options: argparse.Namespace) -> None:
 
 def _changes(options: argparse.Namespace) -> None:
     types = [one for one in options.types.replace(" ", ",").split(",") if one]
-    with client() as there:
-        page = there.changes.read(types=types)
+    with client() as carillon:
+        page = carillon.changes.read(types=types)
         while True:
             for one in page["items"]:
                 print(escaped(json.dumps(one, ensure_ascii=False) if options.json else _change(one)))
@@ -160,7 +160,7 @@ def _changes(options: argparse.Namespace) -> None:
                 if not options.follow:
                     return
                 time.sleep(2.0)
-            page = there.changes.read(page["next"], types=types)
+            page = carillon.changes.read(page["next"], types=types)
 
 
 def _change(change: Change) -> str:

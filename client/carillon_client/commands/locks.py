@@ -31,42 +31,44 @@ def declare(command: Declare) -> None:
 
 def _lock(options: argparse.Namespace) -> None:
     if options.name is None:
-        with client() as there:
-            show_list(options, there.locks.list(), lambda one: f"{one['name']}: {one['holder']}", "No lock is held.")
+        with client() as carillon:
+            show_list(options, carillon.locks.list(), lambda one: f"{one['name']}: {one['holder']}", "No lock is held.")
         return
     command = options.command[1:] if options.command[:1] == ["--"] else options.command
     if not command or command[0].startswith("-"):
         raise ValueError(
             f"Write options before the name, and a command behind the name: carillon lock {options.name} -- COMMAND."
         )
-    with client() as there:
-        token, fence, until = _acquire(there, options)
+    with client() as carillon:
+        token, fence, until = _acquire(carillon, options)
     # A call that waits longer comes too late.
-    with Client(*account.read(), timeout=max(1.0, min(10.0, options.ttl / 4)), tries=1) as there:
-        status = _run(there, options, command, token, fence, until)
+    with Client(*account.read(), timeout=max(1.0, min(10.0, options.ttl / 4)), tries=1) as carillon:
+        status = _run(carillon, options, command, token, fence, until)
     sys.exit(status if status >= 0 else 128 - status)
 
 
-def _run(there: Client, options: argparse.Namespace, command: list[str], token: str, fence: int, until: float) -> int:
+def _run(
+    carillon: Client, options: argparse.Namespace, command: list[str], token: str, fence: int, until: float
+) -> int:
     """The status of the command. It never runs longer than the lock is held, while this process runs."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         child = subprocess.Popen(command, env=os.environ | {"CARILLON_FENCE": str(fence)})  # noqa: S603  # typed by the user
         try:
-            return _renew_while(there, child, options, token, until)
+            return _renew_while(carillon, child, options, token, until)
         finally:
             _end(child, min(_GRACE, options.ttl / 4))
     finally:
         with suppress(CarillonError):  # its time frees it
-            there.locks.release(options.name, token)
+            carillon.locks.release(options.name, token)
 
 
-def _acquire(there: Client, options: argparse.Namespace) -> tuple[str, int, float]:
+def _acquire(carillon: Client, options: argparse.Namespace) -> tuple[str, int, float]:
     """The token, the fence, and until when it is held by this process's clock. Raises CarillonError where it is not."""
     give_up_at = time.monotonic() + options.wait
     while True:
         requested_at = time.monotonic()
-        taken = there.locks.acquire(options.name, ttl=options.ttl, holder=f"{socket.gethostname()} {os.getpid()}")
+        taken = carillon.locks.acquire(options.name, ttl=options.ttl, holder=f"{socket.gethostname()} {os.getpid()}")
         if taken["token"] is not None and taken["fence"] is not None:
             return taken["token"], taken["fence"], requested_at + options.ttl
         wait, left = (taken["wait_ms"] or 0) / 1000, give_up_at - time.monotonic()
@@ -76,7 +78,7 @@ def _acquire(there: Client, options: argparse.Namespace) -> tuple[str, int, floa
 
 
 def _renew_while(
-    there: Client, child: subprocess.Popen[bytes], options: argparse.Namespace, token: str, until: float
+    carillon: Client, child: subprocess.Popen[bytes], options: argparse.Namespace, token: str, until: float
 ) -> int:
     """Renew the lock until the command ends, and return its status. Raises CarillonError where the lock is lost, in
     time to end the command before somebody else has it."""
@@ -86,7 +88,7 @@ def _renew_while(
             return child.wait(min(pause, left))
         requested_at = time.monotonic()
         try:
-            there.locks.renew(options.name, token, ttl=options.ttl)
+            carillon.locks.renew(options.name, token, ttl=options.ttl)
             until, pause = requested_at + options.ttl, options.ttl / 3
         except CarillonError as error:
             why, pause = f" {error}", min(1.0, pause)

@@ -39,39 +39,39 @@ def declare(command: Declare) -> None:
 
 def _send(options: argparse.Namespace) -> None:
     at = timing.instant(options.at) if options.at else None
-    with client() as there:
-        wanted = channels.find(there, options.channel)
-        sent = there.notifications.send(
+    with client() as carillon:
+        wanted = channels.find(carillon, options.channel)
+        sent = carillon.notifications.send(
             options.title, wanted, body=options.body, send_at=at, urgent=options.urgent, key=options.key
         )
     show(options, sent, [f"{sent['id']}  accepted; channels: {len(sent['delivery_ids'])}"])
 
 
 def _cancel(options: argparse.Namespace) -> None:
-    with client() as there:
+    with client() as carillon:
         try:
-            message = there.notifications.cancel(options.id)
+            message = carillon.notifications.cancel(options.id)
             show(options, message, [f"{message['id']}  {message['outcome']}"])
         except Problem as problem:
             if problem.status != 404:
                 raise
-            batch = there.batches.cancel(options.id)
+            batch = carillon.batches.cancel(options.id)
             show(options, batch, [f"{batch['id']}  cancelled; not sent: {batch['dropped']}"])
 
 
 def _channels(options: argparse.Namespace) -> None:
-    with client() as there:
+    with client() as carillon:
         show_list(
             options,
-            there.channels.list(),
+            carillon.channels.list(),
             lambda one: f"{one['id']}  {one['label']}: {one['kind']}, {one['summary']}; {one['state']}",
             "No channels.",
         )
 
 
 def _batches(options: argparse.Namespace) -> None:
-    with client() as there:
-        show_list(options, there.batches.list(), _batch, "No batches.")
+    with client() as carillon:
+        show_list(options, carillon.batches.list(), _batch, "No batches.")
 
 
 def _batch(batch: Batch) -> str:
@@ -80,37 +80,37 @@ def _batch(batch: Batch) -> str:
 
 
 def _dead_letters(options: argparse.Namespace) -> None:
-    with client() as there:
+    with client() as carillon:
         if options.replay:
-            _replay(options, there)
+            _replay(options, carillon)
             return
         show_list(
             options,
-            there.dead_letters.list(cause=options.cause),
+            carillon.dead_letters.list(cause=options.cause),
             lambda one: f"{one['id']}  {one['channel_label']}: {one['reason']['text']} ({one['cause']})",
             "No dead letters.",
         )
 
 
-def _replay(options: argparse.Namespace, there: Client) -> None:
-    causes = {one["cause"] for one in there.dead_letters.causes() if options.cause in (None, one["cause"])}
+def _replay(options: argparse.Namespace, carillon: Client) -> None:
+    causes = {one["cause"] for one in carillon.dead_letters.causes() if options.cause in (None, one["cause"])}
     done = {
-        cause: there.dead_letters.replay_all(cause=cause, per_minute=options.per_minute) for cause in sorted(causes)
+        cause: carillon.dead_letters.replay_all(cause=cause, per_minute=options.per_minute) for cause in sorted(causes)
     }
     lines = [f"{cause}: sent again {one['replayed']}, too old {one['stale']}" for cause, one in done.items()]
     show(options, done, lines or ["No dead letters."])
 
 
 def _pull(options: argparse.Namespace) -> None:
-    with client() as there:
-        [queue] = channels.find(there, [options.queue])
+    with client() as carillon:
+        [queue] = channels.find(carillon, [options.queue])
         while True:
-            messages = there.queues.pull(queue, batch_size=options.batch, wait=20.0 if options.follow else 0.0)
+            messages = carillon.queues.pull(queue, batch_size=options.batch, wait=20.0 if options.follow else 0.0)
             for message in messages:
                 print(escaped(json.dumps(message, ensure_ascii=False)))
             sys.stdout.flush()  # what cannot be written is not acknowledged
             if messages:
-                settled = there.queues.ack(queue, [message["lease_id"] for message in messages])
+                settled = carillon.queues.ack(queue, [message["lease_id"] for message in messages])
                 for one in settled:
                     if one["detail"]:
                         print(escaped(f"carillon: {one['lease_id']}: {one['detail']}"), file=sys.stderr)

@@ -59,18 +59,18 @@ def _add(options: argparse.Namespace) -> None:
         fields |= {"title": options.title, "timing": when}
         if options.zone:
             fields["time_zone"] = options.zone
-    with client() as there:
-        fields["channel_ids"] = channels.find(there, options.channel)
+    with client() as carillon:
+        fields["channel_ids"] = channels.find(carillon, options.channel)
         if when is None:
-            fields |= _read_line(there, options)
-        made = there.schedules.create(key=options.key, **fields)
+            fields |= _read_line(carillon, options)
+        made = carillon.schedules.create(key=options.key, **fields)
     show(options, made, [_line(made)])
 
 
-def _read_line(there: Client, options: argparse.Namespace) -> ScheduleFields:
+def _read_line(carillon: Client, options: argparse.Namespace) -> ScheduleFields:
     """Raises CarillonError with the question that a doubtful line leaves open."""
     try:
-        result = there.schedules.quick_add(options.title, options.zone)
+        result = carillon.schedules.quick_add(options.title, options.zone)
     except Problem as problem:
         if [field for field, _ in problem.errors] == ["text"]:
             raise CarillonError(problem.errors[0][1]) from None
@@ -98,56 +98,56 @@ def _timing(options: argparse.Namespace) -> dict[str, Any] | None:
 
 
 def _list(options: argparse.Namespace) -> None:
-    with client() as there:
-        show_list(options, there.schedules.list(search=options.search, state=options.state), _line, "No reminders.")
+    with client() as carillon:
+        show_list(options, carillon.schedules.list(search=options.search, state=options.state), _line, "No reminders.")
 
 
 def _pause_or_resume(options: argparse.Namespace) -> None:
-    with client() as there:
-        change = there.schedules.pause if options.done == "Paused" else there.schedules.resume
-        changed = change(_find(there, options.reminder)["id"])
+    with client() as carillon:
+        change = carillon.schedules.pause if options.done == "Paused" else carillon.schedules.resume
+        changed = change(_find(carillon, options.reminder)["id"])
     show(options, changed, [f"{options.done}: {_line(changed)}"])
 
 
 def _done(options: argparse.Namespace) -> None:
-    with client() as there:
-        change = there.schedules.undo_done if options.undo else there.schedules.done
-        changed = change(_find(there, options.reminder)["id"])
+    with client() as carillon:
+        change = carillon.schedules.undo_done if options.undo else carillon.schedules.done
+        changed = change(_find(carillon, options.reminder)["id"])
     show(options, changed, [f"{'Open again' if options.undo else 'Done'}: {_line(changed)}"])
 
 
 def _delete(options: argparse.Namespace) -> None:
-    with client() as there:
-        result = _find(there, options.reminder)
+    with client() as carillon:
+        result = _find(carillon, options.reminder)
         if not options.yes:
             if not sys.stdin.isatty():
                 raise ValueError("Add --yes to delete it without being asked.")
             print(escaped(f"Delete “{result['title']}”? [y/N] "), end="", file=sys.stderr, flush=True)
             if sys.stdin.readline().strip().lower() not in ("y", "yes"):
                 raise CarillonError("Nothing was deleted.")
-        there.schedules.delete(result["id"])
+        carillon.schedules.delete(result["id"])
     show(options, result, [f"Deleted “{result['title']}”. To undo it: carillon restore {result['id']}"])
 
 
 def _restore(options: argparse.Namespace) -> None:
-    with client() as there:
-        done = there.schedules.restore(options.id)
+    with client() as carillon:
+        done = carillon.schedules.restore(options.id)
     show(options, done, [f"Restored: {_line(done)}"])
 
 
 def _run(options: argparse.Namespace) -> None:
-    with client() as there:
-        done = there.schedules.run(_find(there, options.reminder)["id"])
+    with client() as carillon:
+        done = carillon.schedules.run(_find(carillon, options.reminder)["id"])
     reason = f": {done['reason']['text']}" if done["reason"]["text"] else ""
     show(options, done, [f"{done['batch_id']}  {done['outcome']}{reason}"])
 
 
 def _check(options: argparse.Namespace) -> None:
-    with client() as there:
-        result = there.schedules.check(_find(there, options.reminder)["id"])
+    with client() as carillon:
+        result = carillon.schedules.check(_find(carillon, options.reminder)["id"])
         while result["outcome"] == "checking":
             time.sleep(1.0)
-            result = there.schedules.read_check(result["id"])
+            result = carillon.schedules.read_check(result["id"])
     says = [text for text in (result["title"], result["body"]) if text]
     show(options, result, [f"{result['outcome']}: {result['reason']['text']}", *says])
     if result["outcome"] == "failed":
@@ -155,9 +155,9 @@ def _check(options: argparse.Namespace) -> None:
 
 
 def _explain(options: argparse.Namespace) -> None:
-    with client() as there:
-        schedule = _find(there, options.reminder)
-        explained = there.schedules.explanation(schedule["id"])
+    with client() as carillon:
+        schedule = _find(carillon, options.reminder)
+        explained = carillon.schedules.explanation(schedule["id"])
     slots = [*reversed(explained["coming"]), *explained["items"]]
     show(options, explained, [_slot(one, schedule) for one in slots] or ["Nothing comes, and nothing has fired yet."])
 
@@ -169,12 +169,12 @@ def _slot(slot: Slot, schedule: Schedule) -> str:
     return f"{local(slot['slot_at'], schedule['time_zone'])}  {slot['outcome']}{': ' if why else ''}{why}"
 
 
-def _find(there: Client, name: str) -> Schedule:
+def _find(carillon: Client, name: str) -> Schedule:
     """By its id or its title. Raises ValueError where there is not exactly one."""
     try:
-        return there.schedules.read(str(UUID(name)))
+        return carillon.schedules.read(str(UUID(name)))
     except ValueError:
-        result = [one for one in there.schedules.list(search=name) if one["title"].casefold() == name.casefold()]
+        result = [one for one in carillon.schedules.list(search=name) if one["title"].casefold() == name.casefold()]
     if len(result) > 1:
         raise ValueError(f"{len(result)} reminders are called “{name}”. Use an id of `carillon list`.")
     if not result:

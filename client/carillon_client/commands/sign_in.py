@@ -21,9 +21,9 @@ def _login(options: argparse.Namespace) -> None:
     token = getpass.getpass("Token (from the settings page): ") if sys.stdin.isatty() else sys.stdin.readline()
     with Client(options.url, token.strip()) as client:
         me = client.me()
-    there = account.write(options.url, token.strip())
+    path = account.write(options.url, token.strip())
     scopes = ", ".join(me["token"]["scopes"])
-    show(options, me, [f"Signed in as {me['email']}; the token may: {scopes}. Stored in {there}"])
+    show(options, me, [f"Signed in as {me['email']}; the token may: {scopes}. Stored in {path}"])
 
 
 def _logout(options: argparse.Namespace) -> None:

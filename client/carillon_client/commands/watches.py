@@ -67,9 +67,9 @@ def _add(options: argparse.Namespace) -> None:
         fields["time_zone"] = options.zone
     if options.longest_run:
         fields["longest_run"] = _seconds(options.longest_run)
-    with client() as there:
-        fields["channel_ids"] = channels.find(there, options.channel)
-        made = there.watches.create(key=options.key, **fields)
+    with client() as carillon:
+        fields["channel_ids"] = channels.find(carillon, options.channel)
+        made = carillon.watches.create(key=options.key, **fields)
     show(options, made, [_line(made), made["ping_url"]])
 
 
@@ -82,55 +82,55 @@ def _seconds(text: str) -> int:
 
 
 def _list(options: argparse.Namespace) -> None:
-    with client() as there:
-        show_list(options, there.watches.list(state=options.state, tag=options.tag), _line, "No watches.")
+    with client() as carillon:
+        show_list(options, carillon.watches.list(state=options.state, tag=options.tag), _line, "No watches.")
 
 
 def _pings(options: argparse.Namespace) -> None:
-    with client() as there:
-        watch = _find(there, options.watch)
-        pings = there.watches.pings(watch["id"])
+    with client() as carillon:
+        watch = _find(carillon, options.watch)
+        pings = carillon.watches.pings(watch["id"])
         show_list(options, pings, lambda ping: _ping(ping, watch["time_zone"]), "No pings yet.")
 
 
 def _output(options: argparse.Namespace) -> None:
-    with client() as there:
-        pings = there.watches.pings(_find(there, options.watch)["id"])
+    with client() as carillon:
+        pings = carillon.watches.pings(_find(carillon, options.watch)["id"])
         ping = next((one for one in pings if one["output"]), None)
     show(options, ping, ["No ping has output."] if ping is None else ping["output"].splitlines())
 
 
 def _pause(options: argparse.Namespace) -> None:
-    with client() as there:
-        changed = there.watches.pause(_find(there, options.watch)["id"], until_ping=options.until_ping)
+    with client() as carillon:
+        changed = carillon.watches.pause(_find(carillon, options.watch)["id"], until_ping=options.until_ping)
     show(options, changed, [f"Paused: {_line(changed)}"])
 
 
 def _resume(options: argparse.Namespace) -> None:
-    with client() as there:
-        changed = there.watches.resume(_find(there, options.watch)["id"])
+    with client() as carillon:
+        changed = carillon.watches.resume(_find(carillon, options.watch)["id"])
     show(options, changed, [f"Resumed: {_line(changed)}"])
 
 
 def _delete(options: argparse.Namespace) -> None:
-    with client() as there:
-        result = _find(there, options.watch)
-        there.watches.delete(result["id"])
+    with client() as carillon:
+        result = _find(carillon, options.watch)
+        carillon.watches.delete(result["id"])
     show(options, result, [f"Deleted “{result['name']}”. To undo it: carillon watch restore {result['id']}"])
 
 
 def _restore(options: argparse.Namespace) -> None:
-    with client() as there:
-        done = there.watches.restore(options.id)
+    with client() as carillon:
+        done = carillon.watches.restore(options.id)
     show(options, done, [f"Restored: {_line(done)}"])
 
 
-def _find(there: Client, name: str) -> Watch:
+def _find(carillon: Client, name: str) -> Watch:
     """By its id or its name. Raises ValueError where there is not exactly one."""
     try:
-        return there.watches.read(str(UUID(name)))
+        return carillon.watches.read(str(UUID(name)))
     except ValueError:
-        result = [one for one in there.watches.list() if one["name"].casefold() == name.casefold()]
+        result = [one for one in carillon.watches.list() if one["name"].casefold() == name.casefold()]
     if len(result) != 1:
         raise ValueError(
             f"{len(result) or 'No'} watches have the name “{name}”. `carillon watch list` shows their ids."
