@@ -28,7 +28,7 @@ class EventCode(Codes):
     MISSING = "missing-field", _("The event has no field {field}.")
     THROTTLED = "throttled", _("The rule has rung {count} times within {seconds:duration}, which is its limit.")
     NO_CHANNEL = "no-channel", _("The rule has no channel to send to.")
-    DAMAGED_RULE = "damaged-rule", _("What is stored of the rule is damaged ({error}). Save it again.")
+    DAMAGED_RULE = "damaged-rule", _("The stored rule is damaged ({error}). Save it again.")
     TOO_COSTLY = (
         "too-costly",
         _(

@@ -18,7 +18,7 @@ class JobCode(Codes):
 
     # It could not check.
     NO_KIND = "no-job-kind", _("There is no kind of job “{kind}”.")
-    UNREADABLE_PAYLOAD = "unreadable-payload", _("What is stored of its question cannot be read: {problem}")
+    UNREADABLE_PAYLOAD = "unreadable-payload", _("Its stored question cannot be read: {problem}")
     NO_CONNECTION = "no-connection", _("Its connection was removed. Choose another one.")
     NO_CONNECTION_KIND = "no-connection-kind", _("There is no kind of connection “{kind}”.")
     CONNECTION_DISABLED = "connection-disabled", _("Its connection “{label}” is disabled: {why}")
@@ -47,7 +47,7 @@ class JobCode(Codes):
     )
     MOVED_TOO_OFTEN = "source-moved", _("{service:service} redirects more than {most} times.")
     MOVED_NOWHERE = "source-moved-nowhere", _("{service:service} redirects to something that is not an address.")
-    OVER_BUDGET = "over-budget", _("What the source answered costs too much to read. {limit:limit}")
+    OVER_BUDGET = "over-budget", _("The source’s answer costs too much to read. {limit:limit}")
     PARSERS_BUSY = "parsers-busy", _("Much is being read at the moment; this one follows.")
     TOO_OFTEN = ("looked-too-often", _("You checked {most} times within a minute, which is the limit. Wait a minute."))
     SILENT = "source-silent", _("It has brought nothing since {silent_since:day}.")

@@ -76,7 +76,7 @@ _HEADERS = {
 _ANSWERS = {
     "2XX": 'It has arrived. To the message with a `code`, `{"code": "…"}` confirms the channel at once.',
     "410": "The address takes nothing any more: the channel is disabled.",
-    "default": "It has not arrived. What may work later is tried again, under the same `webhook-id`.",
+    "default": "It has not arrived. A failure that may pass is tried again, under the same `webhook-id`.",
 }
 
 

@@ -97,7 +97,7 @@ def read_batch(request: ApiRequest, batch_id: UUID) -> HttpResponse:
 
 @router.post("/{uuid:batch_id}/cancel", response=BatchDocument, summary="Cancel a batch")
 def cancel_batch(request: ApiRequest, batch_id: UUID) -> HttpResponse:
-    """Cancels what has not gone out. What is being sent may arrive; if it fails, it is not tried again."""
+    """Cancels messages that have not gone out. One that is being sent may arrive; it gets no further try."""
     if (caused := _all_caused(request).filter(id=batch_id).first()) is not None:
         progress.cancel(caused)
         return answer(_document(_caused(request, batch_id)))

@@ -52,7 +52,7 @@ def list_board_messages(
 
 @router.post("/{uuid:board_id}/messages", response={201: BoardMessageDocument}, summary="Write on a board")
 def write_on_board(request: ApiRequest, board_id: UUID, body: BoardMessageBody) -> HttpResponse:
-    """Its author is the label of the token. What is older than the newest 50 messages is deleted."""
+    """Its author is the label of the token. Only the newest 50 messages stay."""
     board = get_object_or_404(boards.of_account(request.auth.user), id=board_id)
     form = MessageForm({"text": body.text})
     require_valid(form)

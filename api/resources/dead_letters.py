@@ -124,7 +124,7 @@ def replay_dead_letters(request: ApiRequest, body: Replay) -> HttpResponse:
 
 @router.post("/{uuid:delivery_id}/replay", response={202: DeliveryDocument}, summary="Replay a dead letter")
 def replay_dead_letter(request: ApiRequest, delivery_id: UUID) -> HttpResponse:
-    """Now, under the same idempotency key, also if it is stale. What is `unknown` may arrive twice."""
+    """Now, under the same idempotency key, also if it is stale. An `unknown` one may arrive twice."""
     return _act(request, delivery_id, Action.REPLAYED)
 
 

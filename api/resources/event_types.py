@@ -80,7 +80,7 @@ def list_event_types(request: ApiRequest, page: Query[paging.PageParameters]) ->
 
 
 class RouteDocument(BaseModel):
-    """To a rule and one of its channels, or to a flow. What is null does not apply."""
+    """To a rule and one of its channels, or to a flow. Fields that are null do not apply."""
 
     rule_id: UUID | None = Field(description="Null for a flow.")
     rule_name: str | None = Field(description="The name of the rule.")

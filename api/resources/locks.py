@@ -48,7 +48,7 @@ class Acquired(BaseModel):
     token: str | None = Field(default=None, description="Renews and releases it. No other answer has it.")
     fence: int | None = Field(
         default=None,
-        description="Higher than that of every holding before. What the lock protects should refuse a lower one.",
+        description="Higher than that of every holding before. The protected resource should refuse a lower one.",
     )
     ttl: int | None = Field(default=None, description="Seconds for which it is yours.")
     wait_ms: int | None = Field(

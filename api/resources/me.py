@@ -116,7 +116,7 @@ def read_settings(request: ApiRequest) -> HttpResponse:
 
 @router.patch("/settings", response=Settings, summary="Change the settings")
 def change_settings(request: ApiRequest, body: SettingsPatch) -> HttpResponse:
-    """Fields that are not given stay as they are. What waits for the end of quiet hours is decided anew."""
+    """Fields that are not given stay as they are. Messages that wait for the end of quiet hours are decided anew."""
     with lock_user(request.auth.user):
         user = User.objects.get(pk=request.auth.user_id)
         form = settings_form(user, body.model_dump(exclude_unset=True))

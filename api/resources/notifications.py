@@ -236,7 +236,7 @@ def read_notification(request: ApiRequest, notification_id: UUID) -> HttpRespons
 
 @router.post("/{uuid:notification_id}/cancel", response=NotificationWithAttempts, summary="Cancel a notification")
 def cancel_notification(request: ApiRequest, notification_id: UUID) -> HttpResponse:
-    """Cancels what has not gone out. What is being sent may arrive; if it fails, it is not tried again."""
+    """Cancels messages that have not gone out. One that is being sent may arrive; it gets no further try."""
     withdrawal.cancel(Notification.objects.for_user(request.auth.user).filter(id=notification_id))
     return answer(document(_read(request, notification_id), attempts=True))
 
@@ -263,7 +263,7 @@ def snooze_notification(request: ApiRequest, notification_id: UUID, body: Snooze
     "/{uuid:notification_id}/stop-announcements", response={204: None}, summary="Stop the announcements of a sender"
 )
 def stop_announcements(request: ApiRequest, notification_id: UUID) -> HttpResponse:
-    """Of which this is one. What was waiting is cancelled; nothing more comes."""
+    """Of which this is one. Waiting messages are cancelled; nothing more comes."""
     leavers.leave(*_announced(request, notification_id))
     return HttpResponse(status=204)
 

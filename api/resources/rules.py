@@ -231,7 +231,7 @@ def change_rule(request: ApiRequest, rule_id: UUID, body: RulePatch) -> HttpResp
 
 @router.delete("/{uuid:rule_id}", response={204: None}, summary="Delete a rule")
 def delete_rule(request: ApiRequest, rule_id: UUID) -> HttpResponse:
-    """Cancels what is not sent yet. What it did stays, and `restore` undoes it."""
+    """Cancels what is not sent yet. Its effects stay, and `restore` undoes it."""
     with _changing(request, rule_id) as rule:
         changes.delete(rule.id)
     return HttpResponse(status=204)

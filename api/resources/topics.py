@@ -172,7 +172,7 @@ def add_person(request: ApiRequest, slug: str, body: AddressBody) -> HttpRespons
     tags=["subscriptions"],
 )
 def remove_person(request: ApiRequest, slug: str, subscription_id: UUID) -> HttpResponse:
-    """Somebody whom you have added. What has not been sent to them is cancelled."""
+    """Somebody whom you have added. Unsent messages to them are cancelled."""
     if not subscriptions.remove(_find(request, slug), subscription_id):
         raise Http404
     return HttpResponse(status=204)

@@ -32,7 +32,7 @@ class Channels(Resource):
         self._connection.post(f"/channels/{channel_id}/code")
 
     def change(self, channel_id: str, **changes: Any) -> NewChannel:
-        """`label`, `on_unknown`, `give_up_after` or `fields`. What is not given stays as it is."""
+        """`label`, `on_unknown`, `give_up_after` or `fields`. Others stay as they are."""
         return cast(NewChannel, self._connection.change("PATCH", f"/channels/{channel_id}", changes))
 
     def enable(self, channel_id: str) -> Channel:

@@ -34,7 +34,7 @@ class Connections(Resource):
         return cast(SourceConnection, self._connection.get(f"/connections/{connection_id}"))
 
     def change(self, connection_id: str, version: str | None = None, **changes: Any) -> SourceConnection:
-        """`label` or `fields`. What is not given stays as it is."""
+        """`label` or `fields`. Others stay as they are."""
         return cast(
             SourceConnection, self._connection.change("PATCH", f"/connections/{connection_id}", changes, version)
         )

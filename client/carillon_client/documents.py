@@ -1039,7 +1039,7 @@ class EventType(TypedDict):
 
 
 class TypeRoute(TypedDict):
-    """To a rule and one of its channels, or to a flow. What is null does not apply."""
+    """To a rule and one of its channels, or to a flow. Fields that are null do not apply."""
 
     rule_id: str | None
     rule_name: str | None

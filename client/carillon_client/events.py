@@ -133,7 +133,7 @@ class Runs(Resource):
         return cast(FlowRunWithSteps, self._connection.get(f"/runs/{run_id}"))
 
     def end(self, run_id: str, reason: str = "") -> FlowRun:
-        """Cancel its open steps. What was sent stays."""
+        """Cancel its open steps. Sent messages stay."""
         return cast(FlowRun, self._connection.post(f"/runs/{run_id}/end", {"reason": reason}))
 
     def acknowledge(self, run_id: str) -> FlowRun:

@@ -66,9 +66,7 @@ def enable(request: PersonRequest, rule_id: UUID) -> HttpResponse:
 @person_action
 def disable(request: PersonRequest, rule_id: UUID) -> HttpResponse:
     rule = changes.switch(Rule.objects.own(request.user, id=rule_id).id, False)
-    messages.success(
-        request, _("“%(name)s” is switched off. What it had not sent yet is cancelled.") % {"name": rule.name}
-    )
+    messages.success(request, _("“%(name)s” is switched off. Its unsent messages are cancelled.") % {"name": rule.name})
     return _back(request, rule)
 
 

@@ -29,7 +29,7 @@ def by_button(request: PersonRequest, announcement_id: UUID) -> HttpResponse:
     if act == "resume":
         messages.success(request, _("You get these announcements again, from the next one on."))
     elif act == "stop":
-        messages.success(request, _("These announcements are stopped. What was waiting is cancelled."))
+        messages.success(request, _("These announcements are stopped. Waiting messages are cancelled."))
     return redirect("notifications:notification", announcement.id)
 
 

@@ -62,7 +62,7 @@ def cancel(request: PersonRequest, notification_id: UUID) -> HttpResponse:
     own = Notification.objects.for_user(request.user).filter(id=notification_id)
     get_object_or_404(own)
     if withdrawal.cancel(own):
-        messages.success(request, _("Cancelled. What has not gone out is not sent."))
+        messages.success(request, _("Cancelled. Messages that have not gone out are not sent."))
     else:
         messages.info(request, _("Nothing is waiting any more, so nothing was cancelled."))
     return redirect("notifications:notification", notification_id)

@@ -19,7 +19,7 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscripta
         label=gettext_lazy("Language"),
         required=False,
         choices=lambda: [("", _("The one that the browser asks for")), *settings.LANGUAGES],
-        help_text=gettext_lazy("For pages and messages. What you type stays as it is."),
+        help_text=gettext_lazy("For pages and messages. Your own texts stay as they are."),
         error_messages={"invalid_choice": gettext_lazy("Choose one of the languages listed.")},
     )
     time_zone = forms.CharField(

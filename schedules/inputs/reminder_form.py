@@ -199,7 +199,7 @@ class ReminderForm(JobForm, ChannelsForm, LateForm, NagForm, AudienceForm):
             if not self.errors and not self.is_confirmed():
                 self.retype("confirmed", str(self.data["audience"]))
         elif cleaned.get("after_done") and self.job is not None:
-            text = _("What checks first may send nothing that you could press “Done” for. Untick this.")
+            text = _("A reminder that checks first may send nothing to press “Done” for. Untick this.")
             refuse(self, "after_done", "checks_first", text)
         if cleaned.get("early"):
             self._check_early(cleaned["early"])
@@ -216,7 +216,9 @@ class ReminderForm(JobForm, ChannelsForm, LateForm, NagForm, AudienceForm):
     def _check_early(self, minutes: Sequence[int]) -> None:
         """Refuse what would never ring."""
         if self.job is not None:
-            text = _("What checks first knows only at its time whether it has something to say. Leave this empty.")
+            text = _(
+                "A reminder that checks first knows only at its time whether it has something to say. Leave this empty."
+            )
             refuse(self, "early", "checks_first", text)
         elif self.timetable is not None:
             try:

@@ -153,7 +153,7 @@ def _confirm_replay(admin: Any, request: HttpRequest, cause: str, form: Rate) ->
             "rate": grouped(per_minute),
             "time": durations.in_words(timedelta(minutes=math.ceil(count / per_minute))),
         },
-        _("What already happened may happen twice."),
+        _("Effects that already happened may happen twice."),
     ]
     if stale:
         texts.append(

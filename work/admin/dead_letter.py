@@ -73,8 +73,8 @@ class DeadLetterAdmin(WorkAdmin):
         "replay": Question(
             gettext_lazy("Replay dead letters"),
             gettext_lazy(
-                "%(letters)s replayed under the same idempotency key. What already happened may happen twice. This "
-                "cannot be undone."
+                "%(letters)s replayed under the same idempotency key. Effects that already happened may happen twice. "
+                "This cannot be undone."
             ),
             gettext_lazy("Replay %(count)s"),
         ),

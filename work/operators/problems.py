@@ -239,7 +239,7 @@ def is_full(error: BaseException) -> bool:
 
 
 def _database_full() -> Words:
-    summary = _("PostgreSQL cannot write. What it cannot record is refused. Make room on its disk.")
+    summary = _("PostgreSQL cannot write. Requests that it cannot record are refused. Make room on its disk.")
     return Words(_("The disk of the database is full"), summary)
 
 

@@ -224,7 +224,7 @@ def test_sent(delivery_id: UUID) -> HttpResponse:
 
 @router.post("/{uuid:channel_id}/enable", response=ChannelDocument, summary="Enable a channel")
 def enable_channel(request: ApiRequest, channel_id: UUID) -> HttpResponse:
-    """After failures or its reader disabled it. What an operator disabled, only an operator enables."""
+    """After failures or its reader disabled it. Only an operator enables a channel that an operator disabled."""
     with locked(request, channel_id) as channel:
         if channel.disabled_at is not None and not changes.enable_own(channel):
             raise conflict("An administrator disabled this channel and can enable it again.")

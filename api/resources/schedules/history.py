@@ -166,7 +166,7 @@ def list_upcoming(request: ApiRequest, schedule_id: UUID, count: Count = _COMING
     "/{uuid:schedule_id}/occurrences", response=paging.Page[OccurrenceDocument], summary="List what was recorded"
 )
 def list_occurrences(request: ApiRequest, schedule_id: UUID, page: Query[paging.PageParameters]) -> HttpResponse:
-    """The latest slot first. What never got a record, such as a slot during a pause, is in `explain`."""
+    """The latest slot first. Slots without a record, such as those during a pause, are in `explain`."""
     schedule = own(request, schedule_id)
     result: dict[UUID, Check] = {}
 

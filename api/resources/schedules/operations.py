@@ -220,7 +220,7 @@ def resume_schedule(request: ApiRequest, schedule_id: UUID) -> HttpResponse:
 
 @router.post("/{uuid:schedule_id}/archive", response=ScheduleDocument, summary="Archive a schedule")
 def archive_schedule(request: ApiRequest, schedule_id: UUID) -> HttpResponse:
-    """Nothing fires, and lists leave it out until `unarchive`. What is not sent yet is cancelled."""
+    """Nothing fires, and lists leave it out until `unarchive`. Unsent messages are cancelled."""
     with changing(request, schedule_id) as (_schedule, now):
         return show(editing.archive(schedule_id, now, request.auth.user))
 

@@ -12,4 +12,4 @@ class Command(BaseCommand):
 
     def handle(self, **_: Any) -> None:
         hold.begin()
-        self.stdout.write("On hold. What is being sent at this moment ends within 90 s.")
+        self.stdout.write("On hold. Sends that are under way end within 90 s.")
