@@ -14,7 +14,7 @@ from sentry_sdk.utils import BadDsn
 from config import logs
 from config.environment.env import Misconfigured
 
-_KEPT = ("event_id", "timestamp", "level", "logger", "platform", "release", "sdk")
+_RETAINED = ("event_id", "timestamp", "level", "logger", "platform", "release", "sdk")
 _OF_FRAME = ("filename", "function", "module", "lineno", "in_app")
 
 
@@ -39,7 +39,7 @@ def start(dsn: str, version: str) -> None:
 
 def only_codes(event: Any, _hint: object) -> Any:
     """Return an event with what cannot hold the data of people, and nothing else."""
-    report = {name: event[name] for name in _KEPT if name in event}
+    report = {name: event[name] for name in _RETAINED if name in event}
     if text := event.get("logentry", {}).get("message"):
         report["logentry"] = {"message": logs.redact(text)}
     raised = event.get("exception", {}).get("values", ())

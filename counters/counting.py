@@ -31,7 +31,7 @@ check_name = RegexValidator(
 )
 
 MINUTE, DAY = timedelta(minutes=1), timedelta(days=1)
-_KEPT = {MINUTE: timedelta(hours=2), DAY: timedelta(days=366)}
+_RETENTION = {MINUTE: timedelta(hours=2), DAY: timedelta(days=366)}
 
 # The names are counted only for a new one.
 _ADD = f"""
@@ -85,7 +85,7 @@ def history(user: User, name: str, span: timedelta, count: int) -> dict[datetime
 
 def forget() -> int:
     """Delete what charts show no more. Returns how many rows were deleted."""
-    ends = {span: timezone.now() - kept for span, kept in _KEPT.items()}
+    ends = {span: timezone.now() - length for span, length in _RETENTION.items()}
     old = (Rollup.objects.filter(span=int(span.total_seconds()), start__lt=end) for span, end in ends.items())
     return sum(map(postgres.delete_in_chunks, old))
 
@@ -105,7 +105,7 @@ SELECT g.user_id, g.name, span, to_timestamp(floor(extract(epoch FROM now()) / s
 def _write(sums: Mapping[tuple[int, str], tuple[int, ...]]) -> None:
     columns = zip(*(key + added for key, added in sums.items()), strict=True)
     values = dict(zip(("users", "names", "values"), map(postgres.column, columns), strict=True))
-    postgres.change(_ADD_ROLLUPS, values | {"spans": [int(span.total_seconds()) for span in _KEPT]})
+    postgres.change(_ADD_ROLLUPS, values | {"spans": [int(span.total_seconds()) for span in _RETENTION]})
 
 
 _rollups = Sums(_write)

@@ -5,7 +5,7 @@ from celery import shared_task
 
 from common.database.postgres import change
 from watches import tell
-from watches.models.watch import KEPT_DOWNTIME
+from watches.models.watch import DOWNTIME_DAYS
 from watches.status_pages import subscribers
 from watches.status_pages.mail import STATUS_MAIL
 from work import periodic
@@ -29,7 +29,7 @@ MAILS = Retention.work(STATUS_MAIL, "status mails", "INBOUND_KEPT_DAYS", "SELECT
 
 @shared_task(name="watches.prune")
 def prune() -> int:
-    change(_PRUNE_DOWNTIME, {"days": KEPT_DOWNTIME})
+    change(_PRUNE_DOWNTIME, {"days": DOWNTIME_DAYS})
     subscribers.forget_unconfirmed()
     MAILS.prune()
     return PINGS.prune()

@@ -25,10 +25,10 @@ _CLOSED = ("provider", "kind")
 
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
 # For how long the rows of each span are kept, in seconds: with what the counting is behind.
-_KEPT = {MINUTE: 2 * HOUR, HOUR: 26 * HOUR, DAY: 31 * DAY}
+_RETENTION = {MINUTE: 2 * HOUR, HOUR: 26 * HOUR, DAY: 31 * DAY}
 LIFETIME = 0
-_KEPT_OF_PEOPLE = {MINUTE: 2 * HOUR, DAY: 366 * DAY}
-_SPANS_OF_PEOPLE = [LIFETIME, *_KEPT_OF_PEOPLE]
+_RETENTION_OF_PEOPLE = {MINUTE: 2 * HOUR, DAY: 366 * DAY}
+_SPANS_OF_PEOPLE = [LIFETIME, *_RETENTION_OF_PEOPLE]
 EDGES = [0.001 * 2 ** (number / 2) for number in range(55)]
 """The upper ends of the buckets of a histogram, in seconds: from 1 ms to a day and a half. One more has the rest."""
 
@@ -106,9 +106,9 @@ def count() -> int:
             total += counted
             if counted < _CHUNK or time.monotonic() > give_up_at:
                 break
-    for statement, spans in ((_FORGET, _KEPT), (_FORGET_OF_PEOPLE, _KEPT_OF_PEOPLE)):
-        for span, kept in spans.items():
-            persist(partial(change, statement, [span, kept]))
+    for statement, spans in ((_FORGET, _RETENTION), (_FORGET_OF_PEOPLE, _RETENTION_OF_PEOPLE)):
+        for span, length in spans.items():
+            persist(partial(change, statement, [span, length]))
     return total
 
 
@@ -116,7 +116,7 @@ def _count(kind: Kind[Any]) -> int:
     handler = "$handler" if kind.handler in _CLOSED else "''"
     took, late = (_HISTOGRAM.format(column=column, edges=_EDGES) for column in ("took", "late"))
     statement = kind.sql(_COUNT.format(handler=handler, took=took, late=late, edges=_EDGES, insert=_INSERT, add=_ADD))
-    values = {"chunk": _CHUNK, "margin": _MARGIN, "edges": EDGES, "spans": list(_KEPT)}
+    values = {"chunk": _CHUNK, "margin": _MARGIN, "edges": EDGES, "spans": list(_RETENTION)}
     values["spans_of_people"] = _SPANS_OF_PEOPLE
     rows = persist(partial(query, statement, values))
     return rows[0].counted if rows else 0

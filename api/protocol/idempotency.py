@@ -71,7 +71,7 @@ def once(token: ApiToken, key: str, request: HttpRequest, run: Callable[[], Http
     values = {"user": token.user_id, "key": key, "fingerprint": fingerprint}
     with transaction.atomic():
         if not _begin(values):
-            return _kept(values)
+            return _stored_answer(values)
         response = run()
         if response.status_code >= 300 and not getattr(response, "kept", False):
             transaction.set_rollback(True)
@@ -110,7 +110,7 @@ def _begin(values: dict[str, Any]) -> bool:
         ) from None
 
 
-def _kept(values: dict[str, Any]) -> HttpResponse:
+def _stored_answer(values: dict[str, Any]) -> HttpResponse:
     [answer] = postgres.query(_FIND, values)
     if answer.fingerprint != values["fingerprint"]:
         raise Problem(

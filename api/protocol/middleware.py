@@ -14,7 +14,7 @@ from api.protocol.calls import too_many
 from api.protocol.problems import CONTENT_TYPE, of_status
 from common.redis import request_limiter
 
-_KEPT = ("Allow", "Retry-After")
+_RETAINED = ("Allow", "Retry-After")
 _MOST_PARTS = 8  # of a path that could be right: each further one would cost a stranger's request one more search
 _ANY = UUID("0197a3c2-5d1e-7b64-9c0f-3e8a41d6b725")
 # What scripts on the sites in API_ORIGINS may send and read (CORS).
@@ -49,7 +49,7 @@ def _complete(request: HttpRequest, response: HttpResponse) -> HttpResponse:
     if request.method == "OPTIONS" and response.status_code == 405:
         response = HttpResponse(status=204, headers={"Allow": f"{response['Allow']}, OPTIONS"})
     elif response.status_code >= 400 and response["Content-Type"] != CONTENT_TYPE:
-        headers = {name: response[name] for name in _KEPT if name in response}
+        headers = {name: response[name] for name in _RETAINED if name in response}
         detail = _malformed(request.path) if response.status_code == 404 else ""
         response = of_status(response.status_code, detail, headers=headers).response()
     elif request.method == "GET" and _is_known(request, response):

@@ -41,7 +41,7 @@ def check(
     kept one is used only where the kind wants that. `Defer`, with `may_wait`, while another check asks the same.
     """
     key, fresh = _key(kind, ask), kind.fresh(ask.payload) if keep else kind.fresh_for
-    if (result := _kept(key, fresh)) is not None:
+    if (result := _stored(key, fresh)) is not None:
         return result
     if not fresh or not may_wait:
         return _ask(kind, ask, key, deadline, keep)
@@ -50,12 +50,12 @@ def check(
         return Defer(_WAIT * (0.5 + random.random()), Reason(JobCode.ASKED_ALREADY))  # noqa: S311
     try:
         # One that has just ended may have kept its answer.
-        return _kept(key, fresh) or _ask(kind, ask, key, deadline, keep)
+        return _stored(key, fresh) or _ask(kind, ask, key, deadline, keep)
     finally:
         cache.delete(asking)
 
 
-def _kept(key: str, fresh: float) -> Found | None:
+def _stored(key: str, fresh: float) -> Found | None:
     stored = persist(Result.objects.filter(key=key).first) if fresh else None
     if stored and datetime.now(UTC) - stored.fetched_at < timedelta(seconds=fresh):
         return Found(stored.value, stored.fetched_at)

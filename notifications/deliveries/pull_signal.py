@@ -20,7 +20,7 @@ from common.redis import client, sentinels
 LONGEST_WAIT = 5.0  # seconds
 _WITHOUT_REDIS = 1.0
 # A signal has to outlive the poll of the table that precedes a wait.
-_KEPT = 60  # seconds
+_RETENTION = 60  # seconds
 _FIRST = "0-0"
 
 
@@ -36,7 +36,7 @@ def wake_pullers(channel_ids: Collection[UUID]) -> None:
     pipeline = client.client(settings.REDIS_URL).pipeline(transaction=False)
     for channel_id in channel_ids:
         pipeline.xadd(_key(channel_id), {"": ""}, maxlen=1, approximate=False)
-        pipeline.expire(_key(channel_id), _KEPT)
+        pipeline.expire(_key(channel_id), _RETENTION)
     client.ask(settings.REDIS_URL, pipeline.execute, list)
 
 

@@ -28,7 +28,7 @@ from work.reasons import Reason
 
 SERVICE = gettext_noop("the browser's push service")
 
-KEPT_SECONDS = 86_400
+TTL_SECONDS = 86_400
 """Seconds that the push service keeps a message for a browser that is switched off, unless it is stale before."""
 
 _TOKEN_SECONDS = 12 * 3_600  # RFC 8292 allows a day, by the clock of the push service
@@ -126,12 +126,12 @@ class WebPush(Provider):
             # Browsers show as many buttons as they have room for.
             "snoozes": [(one.value, _("Snooze: %(until)s") % {"until": one.label}) for one in snooze.ALWAYS[1:]],
         } | ({"image": message.picture} if message.picture else {})
-        seconds = KEPT_SECONDS if message.left is None else max(0, min(KEPT_SECONDS, int(message.left)))
+        seconds = TTL_SECONDS if message.left is None else max(0, min(TTL_SECONDS, int(message.left)))
         return self._push(message.key, shown, destination, seconds)
 
     def close(self, key: UUID, destination: Destination) -> Answer:
         """Close the notification that a message with this key shows; if the browser is off, it never shows."""
-        return self._push(key, {"closed": pgettext("button", "Done")}, destination, KEPT_SECONDS)
+        return self._push(key, {"closed": pgettext("button", "Done")}, destination, TTL_SECONDS)
 
     def _push(self, key: UUID, shown: Mapping[str, Any], destination: Destination, seconds: int) -> Answer:
         secrets = destination.secrets

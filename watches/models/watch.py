@@ -31,7 +31,7 @@ class WatchQuerySet(OwnedQuerySet["Watch"]):
         return self.prefetch_related(models.Prefetch("channels", Channel.objects.filter(removed_at=None)))
 
 
-KEPT_DOWNTIME = 92
+DOWNTIME_DAYS = 92
 """Days whose downtime is kept."""
 
 # A ping that comes after the deadline, before beat has noticed, ends a downtime too. Days are those of UTC.
@@ -40,7 +40,7 @@ _ENDED = """((OLD.state = 'down' AND NEW.state <> 'down') OR (OLD.deadline < NEW
 _RECORD_DOWNTIME = f"""
     until := (CASE WHEN OLD.state = 'down' THEN NEW.state_since ELSE NEW.last_ping_at END) AT TIME ZONE 'UTC';
     since := (CASE WHEN OLD.state = 'down' THEN OLD.state_since ELSE OLD.deadline END) AT TIME ZONE 'UTC';
-    since := greatest(since, until - interval '{KEPT_DOWNTIME} days');
+    since := greatest(since, until - interval '{DOWNTIME_DAYS} days');
     INSERT INTO watches_dailydowntime (watch_id, day, seconds)
     SELECT NEW.id, day, extract(epoch FROM least(until, day + interval '1 day') - greatest(since, day))
       FROM generate_series(date_trunc('day', since), until, interval '1 day') AS day
