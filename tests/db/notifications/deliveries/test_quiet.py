@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from django.utils import timezone
 
+from notifications.deliveries import send
 from notifications.deliveries.kind import DELIVERY
 from notifications.messages.message import Delivered
 from notifications.models import Attempt, Delivery, Notification
@@ -45,6 +46,16 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> list[Answer]:
     said: list[Answer] = []
     monkeypatch.setattr(email.Email, "send", lambda self, message, destination: said.pop(0))
     return said
+
+
+def test_a_message_for_a_time_that_has_passed_waits_for_the_quiet_hours_of_now() -> None:
+    user, end = quiet_person(-1, 2)
+    mail = make_channel(user, "email")
+    now = timezone.now()
+    for send_at in (now - timedelta(hours=2), None):
+        sent = send.send(user, now, "Bins", "The blue one", [mail], send_at)
+        delivery = Delivery.objects.get(id=sent.deliveries[0])
+        assert (delivery.reason_code, delivery.available_at) == ("quiet-hours", end)
 
 
 def test_what_is_claimed_in_quiet_hours_waits_and_counts_no_try(answers: list[Answer]) -> None:

@@ -72,6 +72,26 @@ def test_the_first_ones_are_released_at_once_and_all_others_in_batches() -> None
     assert not set(few) & held()
 
 
+@pytest.mark.parametrize(
+    ("changed", "decides"),
+    [
+        ("quiet_from", True),
+        ("quiet_until", True),
+        ("time_zone", True),
+        ("weekly_hours", True),
+        ("public_holidays", True),
+        ("name", False),
+    ],
+)
+def test_a_change_of_anything_that_decides_on_quiet_hours_releases_and_no_other_does(
+    changed: str, decides: bool
+) -> None:
+    user = make_user()
+    ids = hold(make_channel(user, "email"), 1)
+    user.save(update_fields=[changed])
+    assert held() == (set() if decides else set(ids))
+
+
 def test_what_is_held_anew_meanwhile_is_not_released_again() -> None:
     channel = make_channel(make_user(), "email")
     ids = hold(channel, 9)
