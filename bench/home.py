@@ -47,15 +47,15 @@ def main() -> None:
         time.sleep(_WARM_UP)
         settle(database)
         before, count, began = tree(*tops), database_counts(database), time.monotonic()
-        samples = []
+        samples: list[tuple[str, tuple[int, int]]] = []
         while time.monotonic() < began + options.seconds:
             time.sleep(_EVERY)
-            samples += [(one.name, *memory(pid)) for pid, one in tree(*tops).items()]
+            samples += [(one.name, memory(pid)) for pid, one in tree(*tops).items()]
         lasted, after = time.monotonic() - began, tree(*tops)
         commits, wal = (late - early for late, early in zip(database_counts(database), count, strict=True))
-    times, rows = sum(one[0] == "web" for one in samples), {}
+    times, rows = sum(one == "web" for one, _kib in samples), {}
     for name in dict.fromkeys(one.name for one in after.values()):
-        shared, private = (sum(one[column] for one in samples if one[0] == name) / times / 1024 for column in (1, 2))
+        shared, private = (sum(kib[at] for one, kib in samples if one == name) / times / 1024 for at in (0, 1))
         late, early = (sum(one.seconds for one in found.values() if one.name == name) for found in (after, before))
         used = {"memory MiB": shared, "private MiB": private, "CPU %": (late - early) / lasted * 100}
         rows[name] = {column: round(value, 2) for column, value in used.items()}
