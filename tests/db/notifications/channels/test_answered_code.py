@@ -7,9 +7,13 @@ from collections.abc import Callable
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
+from common.uuid7 import uuid7
 from demo.receivers import HTTPReceiver, Received, Reply
+from notifications.deliveries import confirmation
 from notifications.models import Channel, Delivery
+from people import codes
 from people.models import Code, User
 from tests.db.notifications.conftest import fresh, send_all
 from tests.make import make_delivery, send_now
@@ -75,6 +79,26 @@ def test_a_refusal_with_the_code_confirms_nothing(browser: Client, ada: User, re
     receiver.answer = lambda request: Reply(401, body=json.dumps({"code": code_of(request)}).encode())
     channel = add(browser, receiver)
     send_all()
+    assert fresh(channel).verified_at is None
+
+
+@pytest.mark.parametrize("removed", [False, True])
+def test_a_channel_that_was_removed_before_its_receiver_answered_stays_unconfirmed(
+    browser: Client, ada: User, receiver: HTTPReceiver, removed: bool
+) -> None:
+    channel = add(browser, receiver)
+    code = codes.reveal(codes.MARK, channel.id, Code.objects.get(subject=channel.id).nonce)
+    Channel.objects.filter(id=channel.id).update(removed_at=timezone.now() if removed else None)
+    confirmation.confirm_answered(channel.link_id or channel.id, code, timezone.now())
+    assert (fresh(channel).verified_at is None) is removed
+
+
+def test_an_address_that_was_changed_meanwhile_is_not_confirmed_by_the_code_of_the_one_before(
+    browser: Client, ada: User, receiver: HTTPReceiver
+) -> None:
+    channel = add(browser, receiver)
+    Channel.objects.filter(id=channel.id).update(link_id=uuid7())
+    assert not confirmation.accept(channel)
     assert fresh(channel).verified_at is None
 
 

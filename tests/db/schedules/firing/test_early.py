@@ -124,6 +124,7 @@ def test_an_urgent_one_rings_in_quiet_hours() -> None:
     make_schedule(user, [make_channel(user, "email")], early=[120], urgent=True)
     assert send_due(before(120)) == 1
     assert [one.reason_code for one in Delivery.objects.all()] == [""]
+    assert Notification.objects.get().urgent  # for the worker, which decides again
 
 
 @pytest.mark.parametrize("day", [NINE.date(), before(DAY).date()])
@@ -178,6 +179,14 @@ def test_a_slot_that_is_skipped_does_not_ring_early_and_what_waits_for_it_is_can
     assert [(one.state, one.reason_code) for one in Delivery.objects.all()] == [("cancelled", "other-time")]
     editing.unskip(schedule.id, NINE, before(50))
     assert next_early(schedule) == before(10)
+
+
+def test_what_a_slot_itself_has_said_still_comes_when_the_next_one_is_skipped() -> None:
+    schedule = make()
+    fire.fire_due(NINE)
+    editing.skip_next(schedule.id, TOMORROW, NINE + timedelta(minutes=1))
+    [one] = Delivery.objects.select_related("notification")
+    assert (one.notification.slot, one.state) == (NINE, "pending")
 
 
 def test_a_moved_slot_rings_early_where_it_comes() -> None:
