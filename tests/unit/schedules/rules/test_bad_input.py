@@ -134,7 +134,7 @@ def test_a_parameter_of_another_kind_is_refused_by_name() -> None:
         ("rrule", {"rule": "RRULE:FREQ=DAILY"}, "rule", "DTSTART is missing"),
         ("rrule", {"rule": START}, "rule", "RRULE is missing"),
         ("rrule", {"rule": START + "\n".join(["RRULE:FREQ=DAILY"] * 11)}, "rule", "more than 10 RRULEs"),
-        ("rrule", {"rule": START + "RRULE:FREQ=DAILY\nTRIGGER:soon"}, "rule", "is no TRIGGER"),
+        ("rrule", {"rule": START + "RRULE:FREQ=DAILY\nTRIGGER:soon"}, "rule", "is not a TRIGGER"),
         ("rrule", {"rule": START + START + "RRULE:FREQ=DAILY"}, "rule", "two DTSTARTs"),
         (
             "rrule",
