@@ -262,12 +262,15 @@ def test_an_early_ring_does_not_end_the_repeats_of_the_slot_before() -> None:
     assert [one.nag_every for one in Notification.objects.exclude(early=None)] == [None]
 
 
-def test_it_goes_to_the_first_channel_in_order() -> None:
+@pytest.mark.parametrize("first", ["inbox", "email"])
+def test_it_goes_to_the_first_channel_in_order(first: str) -> None:
     user = make_user()
-    make_schedule(user, [make_channel(user), make_channel(user, "email")], in_order=True, escalate_after=5, early=[10])
+    channels = [make_channel(user), make_channel(user, "email")]
+    order = [one.id for one in sorted(channels, key=lambda one: one.provider != first)]
+    make_schedule(user, channels, channel_order=order, escalate_after=5, early=[10])
     assert send_due(before(10)) == 1
     [one] = Notification.objects.all()
-    assert (one.deliveries.count(), one.escalate_after, len(one.channel_order)) == (1, None, 2)
+    assert (one.deliveries.get().provider, one.escalate_after, len(one.channel_order)) == (first, None, 2)
 
 
 def test_a_crash_before_the_commit_leaves_it_due_and_a_copy_of_the_database_makes_the_same(
