@@ -120,7 +120,7 @@ class DeliveryKind(Kind[DeliveryClaim]):
             WHEN n.snoozed_until IS NULL THEN '{DeliveryCode.ACKNOWLEDGED}'
             ELSE '{DeliveryCode.SNOOZED}' END AS withdrawn,
        c.disabled_code, c.disabled_params, {STATE_SQL} AS channel_state, p.name, p.email, p.is_active,
-       CASE WHEN p.is_team THEN p.name WHEN n.origin = 'team' THEN ({_TEAM}) END AS team,
+       coalesce(CASE WHEN p.is_team THEN p.name WHEN n.origin = 'team' THEN ({_TEAM}) END, '') AS team,
        CASE WHEN n.origin IN ('schedule', 'api', 'event', 'topic', 'announcement', 'team') AND NOT n.urgent
             THEN {quiet.columns("p")} END AS quiet"""  # noqa: S608 - constants only
     joins = """
@@ -153,7 +153,7 @@ class DeliveryKind(Kind[DeliveryClaim]):
                 data=None if row.data is None else json.loads(row.data),
                 left=row.left,
                 may_have_marks=row.origin in Notification.MARKED,
-                team=row.team or "",
+                team=row.team,
             ),
             "unusable": _unusable(row),
             "quiet": None if is_own_replay else quiet.read(row.quiet),

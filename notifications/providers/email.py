@@ -130,12 +130,9 @@ def _compose(message: Message, address: str) -> Mail:
     links = {_("Done or snooze"): message.answer_url, pgettext("button", "Open"): message.open_url}
     if lines := "".join(f"{label}: {url}\n" for label, url in links.items() if url):
         body = f"{body}\n\n{lines}"
-    url = message.unsubscribe_url
-    footer = [_("From the team “%(team)s”") % {"team": message.team}] if message.team else []
-    footer += [f"{_('Stop these messages')}: {url}"] if url and url not in body else []
-    if footer:
+    if footer := _footer(message, body):
         body = "\n".join([f"{body}\n\n-- ", *footer, ""])
-    if url:
+    if url := message.unsubscribe_url:
         headers |= {"List-Unsubscribe": f"<{url}>", "List-Id": _list_id(url)}
         if url.startswith("https://"):  # RFC 8058, 3.1 requires https
             headers["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
@@ -144,6 +141,14 @@ def _compose(message: Message, address: str) -> Mail:
         render_to_string("notifications/mail.html", {"subject": subject, "message": message, "body": html}), "text/html"
     )
     return composed
+
+
+def _footer(message: Message, body: str) -> list[str]:
+    """The team that it is from, and the link that ends such messages unless the text has it."""
+    footer = [_("From the team “%(team)s”") % {"team": message.team}] if message.team else []
+    if message.unsubscribe_url and message.unsubscribe_url not in body:
+        footer.append(f"{_('Stop these messages')}: {message.unsubscribe_url}")
+    return footer
 
 
 def _list_id(unsubscribe_url: str) -> str:
