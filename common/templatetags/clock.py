@@ -72,7 +72,7 @@ def instant(when: datetime | None, seconds: bool = False, readers: bool = False)
 @register.simple_tag
 def snooze_presets() -> list[snooze.Preset]:
     """Those that are still to come, in the reader's zone."""
-    return snooze.offered(timezone.now(), ZoneInfo(timezone.get_current_timezone_name()))
+    return snooze.offered(timezone.now(), ZoneInfo(str(timezone.get_current_timezone())))
 
 
 @register.filter

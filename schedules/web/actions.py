@@ -11,7 +11,6 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.timezone import get_current_timezone_name
 from django.utils.translation import gettext as _
 
 from common.admin.base import as_uuid
@@ -101,7 +100,7 @@ def unskip(request: PersonRequest, schedule: Schedule, now: datetime) -> None:
 def snooze(request: PersonRequest, schedule: Schedule, now: datetime) -> None:
     choice, picked = request.POST.get("answer", ""), request.POST.get("until", "")
     try:
-        until = snoozes.until(choice, picked, timezone.now(), ZoneInfo(get_current_timezone_name()))
+        until = snoozes.until(choice, picked, timezone.now(), request.user.zone)
     except snoozes.InvalidSnooze as error:
         messages.error(request, str(error))
         return

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import UTC, timedelta
 from typing import Any
 
 import pytest
 from django.db import connection
 from django.test import Client
+from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from common.database import paging
 from notifications.models import Delivery
 from people.models import User
-from tests.make import make_channel, make_delivery, make_user
+from tests.make import make_channel, make_delivery, make_schedule, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -60,6 +62,17 @@ def test_a_message_is_done_or_snoozed_in_the_list(browser: Client, ada: User) ->
     assert (answer.status_code, answer["Location"]) == (302, f"/inbox/?done={message.notification_id}")
     assert path not in browser.get("/inbox/").content.decode()
     assert unread(browser) == 0
+
+
+def test_a_zone_that_is_only_an_offset_has_times_to_snooze_to(browser: Client, ada: User) -> None:
+    User.objects.filter(pk=ada.pk).update(time_zone="Etc/GMT-8")
+    message = arrived(ada)
+    schedule = make_schedule(ada, [message.channel], next_fire_at=timezone.now() + timedelta(days=1))
+    assert "Tomorrow, 08:00" in browser.get(f"/inbox/{message.id}/").content.decode()
+    browser.post(f"/reminders/{schedule.id}/snooze/", {"answer": "tomorrow"})
+    schedule.refresh_from_db()
+    assert schedule.snoozed_until is not None
+    assert schedule.snoozed_until.astimezone(UTC).hour == 0  # 08:00 there
 
 
 def test_all_are_marked_as_read_at_once_but_only_ones_own(browser: Client, ada: User) -> None:
