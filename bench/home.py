@@ -53,9 +53,9 @@ def main() -> None:
             samples += [(one.name, memory(pid)) for pid, one in tree(*tops).items()]
         lasted, after = time.monotonic() - began, tree(*tops)
         commits, wal = (late - early for late, early in zip(database_counts(database), count, strict=True))
-    times, rows = sum(one == "web" for one, _kib in samples), {}
+    rounds, rows = sum(name == "web" for name, _kib in samples), {}  # there is one web process
     for name in dict.fromkeys(one.name for one in after.values()):
-        shared, private = (sum(kib[at] for one, kib in samples if one == name) / times / 1024 for at in (0, 1))
+        shared, private = (sum(kib[at] for one, kib in samples if one == name) / rounds / 1024 for at in (0, 1))
         late, early = (sum(one.seconds for one in found.values() if one.name == name) for found in (after, before))
         used = {"memory MiB": shared, "private MiB": private, "CPU %": (late - early) / lasted * 100}
         rows[name] = {column: round(value, 2) for column, value in used.items()}

@@ -93,12 +93,12 @@ def limits(field: forms.Field) -> dict[str, Any]:
     """The values that a form's field takes, for the document; the form itself validates."""
     checks: list[Any] = field.validators
     choices: Any = getattr(field, "choices", None)
-    limits: dict[str, Any] = {_LIMITS[type(one)]: one.limit_value for one in checks if type(one) in _LIMITS}
+    result: dict[str, Any] = {_LIMITS[type(one)]: one.limit_value for one in checks if type(one) in _LIMITS}
     if type(field) is forms.ChoiceField and choices:
-        limits["enum"] = [value for value, _ in choices if value]
+        result["enum"] = [value for value, _ in choices if value]
     elif isinstance(field, forms.SlugField):
-        limits["pattern"] = "^[-a-zA-Z0-9_]*$"
-    return limits
+        result["pattern"] = "^[-a-zA-Z0-9_]*$"
+    return result
 
 
 def limited(form: type[forms.Form] | type[forms.ModelForm[Any]]) -> ConfigDict:

@@ -74,7 +74,7 @@ def answer_search(
     by: str = "",
     among: QuerySet[Row] | None = None,
 ) -> HttpResponse:
-    """As `answer_page`, in the order of `by`; for `among` see `paging`: a page may be short, with a next."""
+    """As `answer_page`, in the order of `by`; for `among` see `windows.page`: a page may be short, with a next."""
 
     def read_chunk(last: str, size: int) -> _Chunk[Row]:
         result = windows.page(rows, QueryDict(f"before={quote(last)}"), size, by, among)

@@ -50,7 +50,7 @@ def is_refused(kind: str, address: object) -> bool:
 
 
 def send_code(channel: Channel, now: datetime) -> None:
-    """Send a new code to `channel` and invalidate the last one. Raises `codes.TooSoon`, Refused, TooManyCodes."""
+    """Send a new code to `channel` and invalidate the last one. Raises `codes.TooSoon`, CodeRefused, TooManyCodes."""
     with lock_user(channel.user), languages.override(channel.user.language):
         # Another request may have changed the address meanwhile: it is the new one's reader who gets the code.
         channel.refresh_from_db()

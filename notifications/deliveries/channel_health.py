@@ -39,8 +39,8 @@ class Outcome:
 
 
 ROWS = Rows("outcome", Outcome)
-# One counts of several tries for one channel that end together: the one to an address that is gone, else of a delivery
-# that died, else one that arrived.
+# Of tries for one channel that end together, only one counts: first one whose address is gone, then one whose delivery
+# died, then one that arrived.
 _ENDED = f"(tried.gone OR (tried.died AND c.failing_since <= now() - interval '{PATIENCE.days} days'))"
 WRITE = f""", tried AS (
     SELECT DISTINCT ON (channel_id, link_id) channel_id, outcome.* FROM settled JOIN {ROWS.sql} USING (id)

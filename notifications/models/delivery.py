@@ -29,10 +29,13 @@ WORDS = work.Words(working="sending", done="delivered", key="delivery")
 class DeliveryQuerySet(OwnedQuerySet["Delivery"]):
     owner = "notification__user"
 
+    def arrived(self) -> DeliveryQuerySet:
+        """The messages of inboxes: a delivered delivery on an inbox channel *is* the message. Archived ones too."""
+        return self.filter(provider="inbox", state=Delivery.State.DELIVERED)
+
     def inbox(self, user: User) -> DeliveryQuerySet:
-        """The messages of a person's inbox: a delivered delivery on the inbox channel *is* the message. Archived ones
-        too."""
-        return self.filter(channel__user=user, provider="inbox", state=Delivery.State.DELIVERED)
+        """The messages of a person's inbox."""
+        return self.arrived().filter(channel__user=user)
 
     def listed(self, user: User, *, archived: bool = False, unread: bool | None = None) -> DeliveryQuerySet:
         """The list of a person's inbox, or its archive; by the id of its channel, whose index has the order of

@@ -44,8 +44,7 @@ def inbox(request: PersonRequest) -> HttpResponse:
 @person_page
 def message(request: PersonRequest, delivery_id: UUID) -> HttpResponse:
     """One message; opening it marks it as read."""
-    arrived = Delivery.objects.filter(provider="inbox", state=Delivery.State.DELIVERED)
-    delivery = arrived.select_related("notification").own(request.user, id=delivery_id)
+    delivery = Delivery.objects.arrived().select_related("notification").own(request.user, id=delivery_id)
     if delivery.read_at is None:
         Delivery.objects.filter(id=delivery.id).mark_read(timezone.now())
         live_wakes.wake(request.user.pk)

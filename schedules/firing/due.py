@@ -1,8 +1,9 @@
 """Claim the schedules that are due: only the columns that firing needs, as tuples instead of models."""
 
 import json
+import time
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from datetime import date, datetime, timedelta
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -16,6 +17,9 @@ from schedules import rules
 from schedules.models import Schedule
 from schedules.parts.slots import Slots
 from work.models.hold import OFF
+
+# Seconds after which no further schedule of a batch that failed is run alone: beat must show heartbeats meanwhile.
+_ALONE = 5.0
 
 
 class Due(NamedTuple):
@@ -149,6 +153,16 @@ def ids(now: datetime, only: Collection[UUID] | None, limit: int) -> list[UUID]:
     if only is not None:
         due = due.filter(id__in=only)
     return list(due.order_by("next_fire_at").values_list("id", flat=True)[:limit])
+
+
+def one_by_one(ids: Iterable[UUID], run: Callable[[UUID], int]) -> int:
+    """Run each schedule of a batch that failed, until that has taken `_ALONE` seconds; the sum of the results."""
+    total, end = 0, time.monotonic() + _ALONE
+    for schedule_id in ids:
+        total += run(schedule_id)
+        if time.monotonic() > end:
+            break
+    return total
 
 
 def as_if_due(schedule_id: UUID, slot: datetime) -> Due:

@@ -64,7 +64,7 @@ def send_due(now: datetime, limit: int = BATCH) -> int:
             raise
         log.warning("A batch of early messages failed (%s): sending them one by one", type(error).__name__)
     waiting = Schedule.objects.filter(next_early_at__lte=now, next_fire_at__gt=now).order_by("next_early_at")
-    return sum(_send_alone(now, schedule_id) for schedule_id in waiting.values_list("id", flat=True)[:limit])
+    return due.one_by_one(waiting.values_list("id", flat=True)[:limit], lambda one: _send_alone(now, one))
 
 
 def _send_alone(now: datetime, schedule_id: UUID) -> int:

@@ -6,7 +6,6 @@ After a crash before the commit, the slots are still due; after one behind it, r
 
 import json
 import logging
-import time
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -39,8 +38,6 @@ BATCH = 500
 SLOTS_PER_STEP = 1_000
 # A batch ends after the schedule with which it decides so many slots: beat must show heartbeats while it catches up.
 SLOTS_PER_BATCH = 2_000
-# Seconds after which no further schedule of a batch that failed is fired alone, for the same reason.
-_ALONE = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,12 +122,7 @@ def fire_due(
         if only is not None and len(only) == 1:
             return sum(quarantine.quarantine(schedule_id, now, error) for schedule_id in only)
         log.warning("A batch of schedules failed (%s): firing them one by one", type(error).__name__)
-    fired, end = 0, time.monotonic() + _ALONE
-    for schedule_id in due.ids(now, only, limit):
-        fired += _fire_alone(schedule_id, now, policy)
-        if time.monotonic() > end:
-            break
-    return fired
+    return due.one_by_one(due.ids(now, only, limit), lambda schedule_id: _fire_alone(schedule_id, now, policy))
 
 
 def _fire_alone(schedule_id: UUID, now: datetime, policy: Schedule.Misfire | None) -> int:

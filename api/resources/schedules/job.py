@@ -85,13 +85,13 @@ def fields(job: JobBody | None) -> dict[str, Any]:
     return result if kind is None else result | _question(kind.form.base_fields, job.payload)
 
 
-def _question(fields: Mapping[str, forms.Field], payload: Mapping[str, Any]) -> dict[str, Any]:
+def _question(form_fields: Mapping[str, forms.Field], payload: Mapping[str, Any]) -> dict[str, Any]:
     wrong = [
         FieldError(f"job.payload.{name}", str(words.UNKNOWN), "unknown_field")
-        for name in payload.keys() - fields.keys()
+        for name in payload.keys() - form_fields.keys()
     ]
     typed = {}
-    for name, field in fields.items():
+    for name, field in form_fields.items():
         value = payload.get(name)
         typed[f"{PREFIX}-{name}"] = default_of(field) if name not in payload else value
         if value is not None and (problem := _unfit(field, value)):

@@ -144,7 +144,7 @@ def test_a_batch_ends_where_it_would_hold_up_the_heartbeats_of_its_beat(monkeypa
 def test_a_batch_that_failed_fires_alone_only_for_some_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(3):
         make_schedule(make_user())
-    monkeypatch.setattr(fire, "_ALONE", -1.0)
+    monkeypatch.setattr(due, "_ALONE", -1.0)
     with pytest.MonkeyPatch.context() as broken:
         broken.setattr(fire, "_fire", fails_in_batches(fire._fire))
         assert [fire.fire_due(NINE) for _ in range(4)] == [1, 1, 1, 0]
