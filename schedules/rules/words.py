@@ -67,8 +67,11 @@ def in_zone(rule: str, timezone: str, readers: bool) -> str:
 
 
 def city(timezone: str) -> str:
-    """ "Berlin" of "Europe/Berlin", "New York" of "America/New_York", "UTC" of "Etc/UTC"."""
-    return timezone.rpartition("/")[2].replace("_", " ")
+    """ "Berlin" of "Europe/Berlin", "New York" of "America/New_York", "UTC" of "Etc/UTC", "UTC+8" of "Etc/GMT-8"."""
+    name = timezone.rpartition("/")[2].replace("_", " ")
+    if name.startswith(("GMT+", "GMT-")):  # POSIX counts to the west
+        return f"UTC{'+' if name[3] == '-' else '-'}{name[4:]}"
+    return name
 
 
 def zone_time(timezone: str) -> str:

@@ -200,6 +200,7 @@ def test_another_order_has_no_headings(browser: Client, ada: User) -> None:
     [
         ("daily", {"time": "09:00"}, "Europe/Berlin", "Every day at 09:00"),
         ("daily", {"time": "09:00"}, "America/New_York", "Every day at 09:00, New York time"),
+        ("daily", {"time": "09:00"}, "Etc/GMT-8", "Every day at 09:00, UTC+8"),
         ("weekly", {"time": "09:00", "days": [0]}, "Europe/Berlin", "Every Monday at 09:00"),
         ("monthly", {"time": "09:00", "day": 1}, "Europe/Berlin", "On the 1st of every month at 09:00"),
         ("cron", {"expression": "0 9 * * mon"}, "Europe/Berlin", "At 09:00 on Monday"),
