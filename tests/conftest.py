@@ -12,7 +12,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 import redis
-from django.conf import settings as configured
+from django.conf import LazySettings, settings as configured
 from django.db import connection, transaction
 from django.test import Client, TransactionTestCase
 from hypothesis.internal.conjecture import providers
@@ -51,6 +51,20 @@ def delete_rows(_: TransactionTestCase) -> None:
 
 
 TransactionTestCase._fixture_teardown = delete_rows
+
+
+def replace_settings(lazy: LazySettings, name: str, value: Any) -> None:
+    """As Django's, which leaves no settings for a moment, in which a thread of the product may read one."""
+    if name != "_wrapped":
+        _set_one(lazy, name, value)
+        return
+    lazy.__dict__["_wrapped"] = value
+    for cached in lazy.__dict__.keys() - {"_wrapped"}:
+        lazy.__dict__.pop(cached, None)
+
+
+_set_one = LazySettings.__setattr__
+LazySettings.__setattr__ = replace_settings
 
 # Hypothesis draws constants from all modules that are loaded, so that a test's cases depended on those before it.
 providers._get_local_constants = lambda: providers._local_constants
