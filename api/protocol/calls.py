@@ -23,7 +23,8 @@ from common.redis import request_slots
 from common.redis.request_limiter import Verdict, messages_of, requests_of
 from common.redis.request_slots import CHANGE, READ
 from common.texts import languages
-from people import damage, tokens
+from people import tokens
+from people.account import damage
 from people.user_lock import Busy
 from work import totals
 

@@ -15,9 +15,10 @@ from api.protocol.answers import answer
 from api.protocol.fields import Body, Instant, one_of
 from api.protocol.idempotency import transaction_of
 from api.protocol.problems import of_status, require_valid
-from people import on_call, teams
+from people import teams
 from people.account.override_form import OverrideForm
 from people.models import CallOverride, Membership, Role
+from people.teams import on_call
 from people.user_lock import lock_in_transaction
 
 router = Router(tags=["teams"], auth=Bearer("schedules"))

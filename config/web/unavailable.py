@@ -34,7 +34,7 @@ def wait_briefly() -> None:
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """The page for an uncaught error: 503 while the database is down, 409 where a row is damaged, else 500."""
-    from people import damage  # models: `wait_briefly` is called before they can be read
+    from people.account import damage  # models: `wait_briefly` is called before they can be read
 
     error = sys.exc_info()[1]
     if not is_outage(error):

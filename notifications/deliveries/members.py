@@ -16,8 +16,9 @@ from notifications.messages.message import Delivered, Rejected
 from notifications.messages.text import literal
 from notifications.models import Channel, Delivery, Notification
 from notifications.reasons import DeliveryCode
-from people import on_call, quiet, teams
+from people import quiet, teams
 from people.models import User
+from people.teams import on_call
 from work.answers import Answer, Defer
 from work.broker.wakes import publish_after_commit
 from work.reasons import Reason

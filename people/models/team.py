@@ -113,7 +113,7 @@ class Invitation(models.Model):
 
 
 class OnCall(models.Model):
-    """How a team's order of who is on call moves on; see `people.rota`. The order itself is in the memberships.
+    """How a team's order of who is on call moves on; see `people.teams.rota`. The order itself is in the memberships.
 
     `minutes`: after so many without an answer, the next person is asked.
     """

@@ -20,14 +20,14 @@ from django.views.decorators.cache import never_cache
 from common.admin.base import as_uuid
 from common.database.damaged import readable
 from common.redis.request_limiter import limit_page
-from people import on_call as on_call_rows, teams
+from people import teams
 from people.access import acting
 from people.access.requests import PersonRequest, own_path, person_action, person_form, posted, sensitive
 from people.account import deletion
 from people.account.override_form import OverrideForm
 from people.models import CallOverride, Invitation, Membership, OnCall, Role, User
-from people.rota import shifts
-from people.teams import TeamRefusal
+from people.teams import TeamRefusal, on_call as on_call_rows
+from people.teams.rota import shifts
 from people.user_lock import lock_user
 from people.web.team_forms import InvitationForm, OnCallForm, TeamForm, TurnForm
 

@@ -13,8 +13,8 @@ from django.utils.translation import gettext as _
 from common.database import encryption
 from common.database.encryption import hashed
 from common.times import civil_time
-from people import on_call
 from people.models import CalendarFeed, User
+from people.teams import on_call
 from people.user_lock import lock_user
 from schedules.agenda import ical
 from schedules.agenda.coming import BUDGET, coming

@@ -13,9 +13,9 @@ from django.shortcuts import render
 
 from notifications.models import Channel, Delivery
 from notifications.reasons import DeliveryCode
-from people import on_call
 from people.access.requests import PersonRequest, person_page
 from people.models import User
+from people.teams import on_call
 from schedules.agenda import moving
 from schedules.agenda.coming import coming
 from schedules.agenda.entry import Days, Entry

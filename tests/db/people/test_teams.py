@@ -17,11 +17,11 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
-from people import on_call, teams, tokens
+from people import teams, tokens
 from people.access.acting import NOT_FOR_VIEWERS
 from people.account import deletion
 from people.models import ApiToken, CalendarFeed, CallOverride, Invitation, Membership, Role, User
-from people.teams import TeamRefusal
+from people.teams import TeamRefusal, on_call
 from people.user_lock import Busy
 from schedules.agenda import feed
 from schedules.models import Schedule, ScheduleEvent

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from people.rota import Override, Rota, Turn, shifts, who
+from people.teams.rota import Override, Rota, Turn, shifts, who
 
 BERLIN, AUCKLAND = ZoneInfo("Europe/Berlin"), ZoneInfo("Pacific/Auckland")
 ADA, BOB, EVE = 1, 2, 3

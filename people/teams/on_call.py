@@ -4,9 +4,10 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from itertools import groupby
 
-from people import quiet, rota, teams
+from people import quiet, teams
 from people.models import CallOverride, Membership, OnCall, User
-from people.rota import Override, Rota, Turn
+from people.teams import rota
+from people.teams.rota import Override, Rota, Turn
 
 
 @dataclass(frozen=True, slots=True)
