@@ -17,7 +17,13 @@ _WRITERS: dict[type, Callable[[Any], Any]] = {
     datetime: written,
     date: date.isoformat,
     time: "{:%H:%M}".format,
+    list: lambda values: [_written(one) for one in values],
 }
+
+
+def _written(value: Any) -> Any:
+    write = _WRITERS.get(type(value))
+    return value if write is None else write(value)
 
 
 def fields_of(model: type[BaseModel], row: object, **others: Any) -> dict[str, Any]:

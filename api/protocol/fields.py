@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable
+from copy import copy
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from django import forms
 from django.core import validators
@@ -23,8 +24,11 @@ from pydantic import (
     WithJsonSchema as Shown,
     model_validator,
 )
+from pydantic_core import PydanticUndefined
 
 from common.times.dates import rfc3339
+
+Answer = TypeVar("Answer", bound=BaseModel)
 
 _SHAPE = re.compile(r"\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})", re.ASCII)
 _EXAMPLE = "Write an instant with its offset from UTC, such as 2026-03-15T14:00:00Z."
@@ -69,6 +73,26 @@ class Partial(Body):
             if field.is_required():
                 field.default = None
         cls.model_rebuild(force=True)
+
+
+def shows(body: type[Body]) -> Callable[[type[Answer]], type[Answer]]:
+    """Add the fields of `body` to a document, behind its `id`: each is there, and without the limits of input.
+
+    Those that the document declares itself stay as it has them.
+    """
+
+    def with_fields(document: type[Answer]) -> type[Answer]:
+        own, fields = dict(document.model_fields), document.model_fields
+        fields.clear()
+        fields["id"] = own["id"]
+        for name, field in body.model_fields.items():
+            shown = fields[name] = copy(field)
+            shown.default, shown.default_factory, shown.json_schema_extra = PydanticUndefined, None, None
+        fields.update(own)
+        document.model_rebuild(force=True)
+        return document
+
+    return with_fields
 
 
 def _few_names(given: Any) -> Any:

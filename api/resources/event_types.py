@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field
 from api.protocol import paging, versions
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of
-from api.protocol.fields import Body, Instant, Partial, Replacement, limited, one_of
+from api.protocol.fields import Body, Instant, Partial, Replacement, limited, one_of, shows
 from api.protocol.problems import Problem, conflict, require_unchanged, require_valid
 from api.resources.event_bodies import Type
 from common.database.damaged import object_of
@@ -60,14 +60,10 @@ class EventTypePatch(Partial, Replacement):
     handled_by: str
 
 
+@shows(EventTypeBody)
 class EventTypeDocument(BaseModel):
     id: UUID
     name: str
-    summary: str
-    data_schema: dict[str, Any]
-    on_misfit: OnMisfit
-    emitted_by: str
-    handled_by: str
     is_for_everybody: bool = Field(description="Whether an operator has registered it, for all people.")
     version: int
     created_at: Instant

@@ -13,7 +13,7 @@ from pydantic import BaseModel, FailFast, Field, model_validator
 from api.protocol import paging, versions
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of
-from api.protocol.fields import Body, Instant, Partial, Replacement, Texts, limited, one_of
+from api.protocol.fields import Body, Instant, Partial, Replacement, Texts, limited, one_of, shows
 from api.protocol.problems import FieldError, errors, invalid, require_unchanged
 from api.resources.event_bodies import Data, StoredId, Type
 from api.resources.notifications import Length, ReasonDocument, lengths, reason
@@ -42,41 +42,12 @@ class ConditionDocument(BaseModel):
     value: str | int | float | bool | None
 
 
-class RuleDocument(BaseModel):
-    """`digest_at` is a time of day in your time zone."""
-
-    id: UUID
-    enabled: bool
-    version: int
-    name: str
-    type_pattern: str
-    source: str
-    conditions: list[ConditionDocument] = Field(description="Empty if they are damaged; then the rule does not ring.")
-    title: str
-    body: str
-    channel_ids: list[UUID]
-    in_order: bool
-    escalate_after: int | None
-    urgent: bool
-    throttle_count: int | None
-    throttle_seconds: int | None
-    digest_seconds: int | None
-    digest_at: str | None
-    digest_count: int | None
-    digest_key: str
-    series: str
-    series_ends_on: str
-    series_key: str
-    created_at: Instant
-    updated_at: Instant
-
-
 def document(rule: Rule) -> dict[str, Any]:
     return fields_of(
         RuleDocument,
         rule,
         conditions=conditions(rule),
-        channel_ids=[str(channel.id) for channel in rule.ordered_channels()],
+        channel_ids=[channel.id for channel in rule.ordered_channels()],
         in_order=bool(rule.channel_order),
     )
 
@@ -143,6 +114,19 @@ class RuleReplacement(RuleBody, Replacement):
 
 class RulePatch(Partial, RuleReplacement):
     """Fields that are not given stay as they are."""
+
+
+@shows(RuleBody)
+class RuleDocument(BaseModel):
+    """`digest_at` is a time of day in your time zone."""
+
+    id: UUID
+    enabled: bool
+    version: int
+    conditions: list[ConditionDocument] = Field(description="Empty if they are damaged; then the rule does not ring.")
+    channel_ids: list[UUID]
+    created_at: Instant
+    updated_at: Instant
 
 
 def described(

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of
-from api.protocol.fields import Body, Instant, Partial, Replacement, Texts, limited, valid
+from api.protocol.fields import Body, Instant, Partial, Replacement, Texts, limited, shows, valid
 from api.protocol.problems import FieldError, conflict, invalid, require_unchanged, require_valid
 from common.admin.base import as_uuid
 from common.texts.written import check_line
@@ -43,14 +43,12 @@ class StatusPagePatch(Partial, StatusPageBody, Replacement):
     """Fields that are not given stay as they are."""
 
 
+@shows(StatusPageBody)
 class StatusPageDocument(BaseModel):
     id: UUID
-    title: str
     slug: str
     url: str = Field(description="The page; its feed is `feed` below it.")
-    intro: str
     watch_ids: list[UUID]
-    enabled: bool
     subscribers: int = Field(description="How many addresses get its incidents by mail.")
 
 

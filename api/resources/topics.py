@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field
 from api.protocol import paging, versions
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of
-from api.protocol.fields import Body, Instant, Partial, Replacement, one_of
+from api.protocol.fields import Body, Instant, Partial, Replacement, one_of, shows
 from api.protocol.problems import FieldError, conflict, invalid, require_unchanged, require_valid
 from common.forms import versioned_form
 from events.models import Event, Subscription, Topic
@@ -47,14 +47,9 @@ class TopicPatch(Partial, Replacement):
     is_open: bool
 
 
+@shows(TopicBody)
 class TopicDocument(BaseModel):
     id: UUID
-    slug: str
-    name: str
-    description: str
-    title: str
-    body: str
-    is_open: bool
     subscribers: int = Field(description=f"Counted up to {COUNTED:,}; one more than that means more.")
     version: int
     created_at: Instant
@@ -269,12 +264,7 @@ def unsubscribe(request: ApiRequest, topic_id: UUID) -> HttpResponse:
 
 
 def subscription_document(subscription: Subscription) -> dict[str, Any]:
-    return fields_of(
-        SubscriptionDocument,
-        subscription,
-        topic=_open_topic(subscription.topic),
-        channel_ids=[str(key) for key in subscription.channel_ids],
-    )
+    return fields_of(SubscriptionDocument, subscription, topic=_open_topic(subscription.topic))
 
 
 def _open_topic(topic: Topic) -> dict[str, Any]:

@@ -26,11 +26,11 @@ from api.protocol.fields import (
     Texts,
     limited,
     one_of,
+    shows,
 )
 from api.protocol.problems import FORM_NAMES, FieldError, invalid, require_unchanged, require_valid
 from api.resources.schedules import timing
 from api.resources.schedules.timing import Timing, TimingDocument, Typed
-from common.times.civil_time import local
 from notifications.inputs.channels_form import IN_ORDER
 from notifications.models import Channel
 from people.models import User
@@ -47,51 +47,6 @@ router = Router(tags=["watches"], auth=Bearer("schedules"))
 
 
 Words = Annotated[Texts, Field(json_schema_extra={"maxItems": 10, "items": {"type": "string", "maxLength": 60}})]
-
-
-class WatchDocument(BaseModel):
-    """`period`, `grace` and `longest_run` are in seconds."""
-
-    id: UUID
-    state: Annotated[str, one_of(Watch.State.values)] = Field(
-        description="`new` before the first ping; `down` after a miss or a failure, until the next success."
-    )
-    version: int
-    name: str
-    description: str
-    tags: list[str]
-    ping_url: str = Field(description="The address to request. Anyone who knows it can ping.")
-    slug: str
-    slug_url: str = Field(description="The same by your ping key and its slug; empty without a slug.")
-    period: int | None = Field(description="A ping is expected so long after the last one; null with a `timing`.")
-    timing: TimingDocument | None = Field(description="Or at the slots of a rule; null with a `period`.")
-    time_zone: str
-    starts_at: str | None
-    ends_at: str | None
-    excluded: list[str]
-    grace: int
-    longest_run: int | None
-    lock: str
-    success_words: list[str]
-    failure_words: list[str]
-    ignore_words: list[str]
-    channel_ids: list[UUID]
-    in_order: bool
-    escalate_after: int | None
-    nag_every: int | None
-    nag_times: int | None
-    nag_channel_ids: list[UUID]
-    urgent: bool
-    opens_incident: bool
-    stays_paused: bool = Field(description="Whether a paused one stays so when a ping comes.")
-    expected: str = Field(description="When a ping is expected, in words.")
-    expected_at: Instant | None = Field(description="When the next ping is expected; null if none is.")
-    deadline_at: Instant | None = Field(description="The end of its grace: then it is missed.")
-    state_started_at: Instant = Field(description="Since when it has this state.")
-    last_ping_at: Instant | None = Field(description="When its last ping came; null before the first.")
-    ping_count: int = Field(description="All pings so far.")
-    created_at: Instant
-    updated_at: Instant
 
 
 class PingDocument(BaseModel):
@@ -148,26 +103,48 @@ class WatchPatch(Partial, WatchReplacement):
     """Fields that are not given stay as they are."""
 
 
+@shows(WatchBody)
+class WatchDocument(BaseModel):
+    """`period`, `grace` and `longest_run` are in seconds."""
+
+    id: UUID
+    state: Annotated[str, one_of(Watch.State.values)] = Field(
+        description="`new` before the first ping; `down` after a miss or a failure, until the next success."
+    )
+    version: int
+    ping_url: str = Field(description="The address to request. Anyone who knows it can ping.")
+    slug_url: str = Field(description="The same by your ping key and its slug; empty without a slug.")
+    period: int | None = Field(description="A ping is expected so long after the last one; null with a `timing`.")
+    timing: TimingDocument | None = Field(description="Or at the slots of a rule; null with a `period`.")
+    time_zone: str
+    channel_ids: list[UUID]
+    nag_channel_ids: list[UUID]
+    stays_paused: bool = Field(description="Whether a paused one stays so when a ping comes.")
+    expected: str = Field(description="When a ping is expected, in words.")
+    expected_at: Instant | None = Field(description="When the next ping is expected; null if none is.")
+    deadline_at: Instant | None = Field(description="The end of its grace: then it is missed.")
+    state_started_at: Instant = Field(description="Since when it has this state.")
+    last_ping_at: Instant | None = Field(description="When its last ping came; null before the first.")
+    ping_count: int = Field(description="All pings so far.")
+    created_at: Instant
+    updated_at: Instant
+
+
 class PauseBody(Body):
     until_ping: bool = Field(False, description="Only until its next ping.")
 
 
 def document(watch: Watch) -> dict[str, Any]:
-    rule = _rule(watch)
-    shown = {name: getattr(watch, name) for name in ("starts_at", "ends_at")}
     return fields_of(
         WatchDocument,
         watch,
         ping_url=watch.url,
-        timing=rule and timing.document(rule),
         expected=when(watch),
         deadline_at=watch.deadline,
         state_started_at=watch.state_since,
-        channel_ids=[str(channel.id) for channel in watch.ordered_channels()],
-        nag_channel_ids=[str(channel) for channel in watch.nag_channel_ids],
+        channel_ids=[channel.id for channel in watch.ordered_channels()],
         in_order=bool(watch.channel_order),
-        excluded=[day.isoformat() for day in watch.excluded],
-        **{name: rule and moment and local(rule.zone, moment).isoformat() for name, moment in shown.items()},
+        **timing.fields(_rule(watch), watch),
     )
 
 

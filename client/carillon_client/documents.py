@@ -92,24 +92,12 @@ class Schedule(TypedDict):
     """Civil times (`starts_at`, `ends_at`, those in `timing`) are in `time_zone`, all others are instants."""
 
     id: str
-    type: Literal["reminder"]
-    state: Literal["active", "paused", "finished", "broken", "archived", "awaiting"]
-    active: bool
-    version: int
     title: str
     body: str
-    schedule_type: Literal["once", "interval", "daily", "weekly", "monthly", "cron", "rrule"]
-    cron_expression: str | None
     timing: Timing | None
-    description: str
     time_zone: str | None
-    next_run_at: str | None
-    last_run_at: str | None
-    fired_count: int
-    snooze_ends_at: str | None
     channel_ids: list[str]
     job: JobFields | None
-    checks: str
     audience: Audience | None
     local_time: bool
     in_order: bool
@@ -131,6 +119,18 @@ class Schedule(TypedDict):
     category: str
     tags: list[str]
     data: dict[str, Any] | None
+    type: Literal["reminder"]
+    state: Literal["active", "paused", "finished", "broken", "archived", "awaiting"]
+    active: bool
+    version: int
+    schedule_type: Literal["once", "interval", "daily", "weekly", "monthly", "cron", "rrule"]
+    cron_expression: str | None
+    description: str
+    next_run_at: str | None
+    last_run_at: str | None
+    fired_count: int
+    snooze_ends_at: str | None
+    checks: str
     error: str
     created_at: str
     updated_at: str
@@ -549,8 +549,6 @@ class Rule(TypedDict):
     """`digest_at` is a time of day in your time zone."""
 
     id: str
-    enabled: bool
-    version: int
     name: str
     type_pattern: str
     source: str
@@ -570,6 +568,8 @@ class Rule(TypedDict):
     series: str
     series_ends_on: str
     series_key: str
+    enabled: bool
+    version: int
     created_at: str
     updated_at: str
 
@@ -878,8 +878,8 @@ class TopicFields(TypedDict, total=False):
 
 class Topic(TypedDict):
     id: str
-    slug: str
     name: str
+    slug: str
     description: str
     title: str
     body: str
@@ -1094,14 +1094,9 @@ class Watch(TypedDict):
     """`period`, `grace` and `longest_run` are in seconds."""
 
     id: str
-    state: Literal["new", "up", "down", "paused"]
-    version: int
     name: str
     description: str
     tags: list[str]
-    ping_url: str
-    slug: str
-    slug_url: str
     period: int | None
     timing: Timing | None
     time_zone: str
@@ -1110,6 +1105,7 @@ class Watch(TypedDict):
     excluded: list[str]
     grace: int
     longest_run: int | None
+    slug: str
     lock: str
     success_words: list[str]
     failure_words: list[str]
@@ -1122,6 +1118,10 @@ class Watch(TypedDict):
     nag_channel_ids: list[str]
     urgent: bool
     opens_incident: bool
+    state: Literal["new", "up", "down", "paused"]
+    version: int
+    ping_url: str
+    slug_url: str
     stays_paused: bool
     expected: str
     expected_at: str | None

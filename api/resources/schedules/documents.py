@@ -22,12 +22,12 @@ from api.protocol.fields import (
     Texts,
     limited,
     one_of,
+    shows,
 )
 from api.protocol.problems import FORM_NAMES, FieldError, Problem, errors, invalid, require_valid
 from api.resources.schedules import job, timing
 from api.resources.schedules.job import JobBody
 from api.resources.schedules.timing import Timing, TimingDocument, Typed
-from common.times.civil_time import local
 from jobs import kinds
 from jobs.batches import audiences
 from notifications.inputs.channels_form import IN_ORDER
@@ -46,64 +46,11 @@ class AudienceDocument(BaseModel):
     key: str
 
 
-class ScheduleDocument(BaseModel):
-    """Civil times (`starts_at`, `ends_at`, those in `timing`) are in `time_zone`, all others are instants."""
-
-    id: UUID
-    type: Literal["reminder"] = Field(description="Always this one.")
-    state: Annotated[str, one_of(Schedule.State.values)] = Field(
-        description="Only an `active` one fires. `broken`: its timing cannot be read any more, and `error` says why. "
-        "`awaiting`: with `after_done`, it has fired and is not done; its next run is not known yet."
-    )
-    active: bool = Field(description="Whether `state` is `active`.")
-    version: int
-    title: str
-    body: str
-    schedule_type: Annotated[str, one_of(KINDS)] = Field(description="The kind in `timing`.")
-    cron_expression: str | None = Field(description="That of `timing`; null for another kind.")
-    timing: TimingDocument | None = Field(description="Exactly one kind; null if it cannot be read any more.")
-    description: str = Field(description="The timing in words.")
-    time_zone: str | None = Field(description="An IANA name; null with `local_time`.")
-    next_run_at: Instant | None = Field(description="The next slot that is not skipped; null if there is none.")
-    last_run_at: Instant | None = Field(description="When it last fired; null if it has not.")
-    fired_count: int = Field(description="Runs so far: slots that fired, and runs by hand.")
-    snooze_ends_at: Instant | None = Field(description="Nothing fires before this; null without a snooze.")
-    channel_ids: list[UUID]
-    job: JobBody | None
-    checks: str = Field(description="The question of `job` in words.")
-    audience: AudienceDocument | None = Field(description="Who is told; null: you.")
-    local_time: bool = Field(
-        description="At this time on each reader's clock: `time_zone` is null, and `next_run_at` is when the first "
-        "clock on Earth shows it."
-    )
-    in_order: bool
-    escalate_after: int | None
-    nag_every: int | None
-    nag_times: int | None
-    nag_channel_ids: list[UUID]
-    early: list[int]
-    urgent: bool
-    starts_at: str | None
-    ends_at: str | None
-    excluded: list[str]
-    max_count: int | None
-    after_done: bool
-    misfire: Annotated[str, one_of(Schedule.Misfire.values)]
-    grace: int
-    spread: int
-    stale_after: int | None
-    category: str
-    tags: list[str]
-    data: dict[str, Any] | None
-    error: str = Field(description="Why its timing cannot be read; empty if it can.")
-    created_at: Instant
-    updated_at: Instant
-
-
 def document(schedule: Schedule, channels: Sequence[UUID] | None = None, *, in_words: bool = True) -> dict[str, Any]:
     """`channels` are the ids of its channels, in order (None: read here). Words take as long as all else of it."""
     if channels is None:
         channels = [channel.id for channel in schedule.ordered_channels()]
+    rule = _readable_rule(schedule)
     return fields_of(
         ScheduleDocument,
         schedule,
@@ -116,25 +63,13 @@ def document(schedule: Schedule, channels: Sequence[UUID] | None = None, *, in_w
         fired_count=schedule.fired_count + schedule.manual_count,
         last_run_at=schedule.last_fired_at,
         snooze_ends_at=schedule.snoozed_until,
-        channel_ids=[str(channel) for channel in channels],
+        channel_ids=[*channels],
         job=job.document(schedule),
         audience={"kind": schedule.audience, "key": schedule.audience_key} if schedule.audience else None,
         in_order=bool(schedule.channel_order),
-        nag_channel_ids=[str(channel) for channel in schedule.nag_channel_ids],
-        excluded=[day.isoformat() for day in schedule.excluded],
-        **_timing(schedule),
+        cron_expression=getattr(rule, "expression", None),
+        **timing.fields(rule, schedule),
     )
-
-
-def _timing(schedule: Schedule) -> dict[str, Any]:
-    """The fields that need a readable rule."""
-    rule = _readable_rule(schedule)
-    shown: dict[str, Any] = {name: _civil(rule, getattr(schedule, name)) for name in ("starts_at", "ends_at")}
-    return {
-        "timing": rule and timing.document(rule),
-        "cron_expression": getattr(rule, "expression", None),
-        **{name: moment and moment.isoformat() for name, moment in shown.items()},
-    }
 
 
 def _readable_rule(schedule: Schedule) -> Rule | None:
@@ -142,11 +77,6 @@ def _readable_rule(schedule: Schedule) -> Rule | None:
         return schedule.timetable().rule
     except InvalidRule:
         return None
-
-
-def _civil(rule: Rule | None, instant: datetime | None) -> datetime | None:
-    """The civil time on the rule's clock; None without either."""
-    return None if rule is None or instant is None else local(rule.zone, instant)
 
 
 def may_not_announce() -> Problem:
@@ -214,6 +144,41 @@ class SchedulePatch(Partial, ScheduleReplacement):
     """Fields that are not given stay as they are."""
 
 
+@shows(ScheduleBody)
+class ScheduleDocument(BaseModel):
+    """Civil times (`starts_at`, `ends_at`, those in `timing`) are in `time_zone`, all others are instants."""
+
+    id: UUID
+    type: Literal["reminder"] = Field(description="Always this one.")
+    state: Annotated[str, one_of(Schedule.State.values)] = Field(
+        description="Only an `active` one fires. `broken`: its timing cannot be read any more, and `error` says why. "
+        "`awaiting`: with `after_done`, it has fired and is not done; its next run is not known yet."
+    )
+    active: bool = Field(description="Whether `state` is `active`.")
+    version: int
+    schedule_type: Annotated[str, one_of(KINDS)] = Field(description="The kind in `timing`.")
+    cron_expression: str | None = Field(description="That of `timing`; null for another kind.")
+    timing: TimingDocument | None = Field(description="Exactly one kind; null if it cannot be read any more.")
+    description: str = Field(description="The timing in words.")
+    time_zone: str | None = Field(description="An IANA name; null with `local_time`.")
+    next_run_at: Instant | None = Field(description="The next slot that is not skipped; null if there is none.")
+    last_run_at: Instant | None = Field(description="When it last fired; null if it has not.")
+    fired_count: int = Field(description="Runs so far: slots that fired, and runs by hand.")
+    snooze_ends_at: Instant | None = Field(description="Nothing fires before this; null without a snooze.")
+    channel_ids: list[UUID]
+    checks: str = Field(description="The question of `job` in words.")
+    audience: AudienceDocument | None = Field(description="Who is told; null: you.")
+    local_time: bool = Field(
+        description="At this time on each reader's clock: `time_zone` is null, and `next_run_at` is when the first "
+        "clock on Earth shows it."
+    )
+    nag_channel_ids: list[UUID]
+    misfire: Annotated[str, one_of(Schedule.Misfire.values)]
+    error: str = Field(description="Why its timing cannot be read; empty if it can.")
+    created_at: Instant
+    updated_at: Instant
+
+
 def described(
     body: ScheduleBody, user: User, now: datetime, schedule: Schedule | None = None, also: Iterable[UUID] = ()
 ) -> tuple[Schedule, list[Channel]]:
@@ -256,7 +221,7 @@ def _stored(schedule: Schedule, patch: ScheduleBody, unchanged: Collection[str])
     elsewhere = "time_zone" not in unchanged and patch.time_zone != schedule.time_zone
     moves = elsewhere or not {"audience", "local_time"}.issubset(unchanged)
     if moves:
-        values |= {name: _civil(rule, values[name]) for name in ("starts_at", "ends_at")}
+        values |= timing.civil_times(rule, schedule)
     if "timing" not in unchanged:
         return None, values
     if rule is None:

@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of
-from api.protocol.fields import Body, Instant, Replacement, Texts, limited
+from api.protocol.fields import Body, Instant, Replacement, Texts, limited, shows
 from api.protocol.idempotency import transaction_of
 from api.protocol.problems import conflict, require_unchanged, require_valid
 from people.models import User
@@ -39,13 +39,9 @@ class HolidayReplacement(HolidayBody, Replacement):
     """All of it."""
 
 
+@shows(HolidayBody)
 class HolidayDocument(BaseModel):
     id: UUID
-    first: str
-    last: str
-    tags: list[str]
-    urgent_rings: bool
-    note: str
     ended_at: Instant | None = Field(description="When you ended it early.")
 
 

@@ -187,6 +187,18 @@ def _civil(instant: Any, time_zone: str) -> str:
     return local.isoformat()
 
 
+def fields(rule: Rule | None, row: Any) -> dict[str, Any]:
+    """The fields of an answer that need a readable rule: `timing`, and the civil times of `row`."""
+    times = {name: time and time.isoformat() for name, time in civil_times(rule, row).items()}
+    return {"timing": rule and document(rule), **times}
+
+
+def civil_times(rule: Rule | None, row: Any) -> dict[str, datetime | None]:
+    """When a schedule or a watch starts and ends, on the rule's clock; None without either."""
+    times = {name: getattr(row, name) for name in ("starts_at", "ends_at")}
+    return {name: None if rule is None else time and civil.local(rule.zone, time) for name, time in times.items()}
+
+
 def document(rule: Rule) -> dict[str, Any]:
     """The timing of an answer: one of our own kinds, with a civil `anchor`."""
     anchor: datetime | None = getattr(rule, "anchor", None)
