@@ -5,7 +5,7 @@ An entry's new id follows from the person and its id in the file, so that a file
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -19,9 +19,10 @@ from api.protocol.problems import FieldError, Problem, errors as errors_of, inva
 from api.resources import me
 from api.resources.rules import RuleBody
 from api.resources.schedules.documents import ScheduleBody
+from api.resources.status_pages import BadgeBody
 from api.resources.transfer import export
 from api.resources.transfer.section import Entry, Taker, read
-from api.resources.transfer.sections import SECTIONS, BadgeEntry, ChannelEntry, StatusPageEntry, SubscriptionEntry
+from api.resources.transfer.sections import SECTIONS, ChannelEntry, SubscriptionEntry
 from api.resources.watches import WatchBody
 from common.admin.base import as_uuid
 from common.forms.json_file import MOST, FileRefused
@@ -40,6 +41,7 @@ _SECONDS = 60
 _NAMESPACE = UUID("0d1f2b64-52a8-5c0f-8a0e-6f0f7b6b6c21")
 # What an earlier release called members.
 _RENAMED = {"channels": "channel_ids", "topic": "topic_id", "snoozed_until": "snooze_ends_at"}
+_LISTS = {"channel_ids": "channels", "nag_channel_ids": "channels", "watch_ids": "watches"}
 # What operations refuse; the message is for the person.
 _REFUSALS = (changes.ChannelRefused, verification.CodeRefused, connection_changes.TooManyConnections)
 
@@ -175,10 +177,8 @@ class _Loading:
             existing = self._own_contents(section).get(_compared(section, body))
             if is_new := existing is None:
                 existing = kind.add(self.taker, body, key)
-                if not kind.has_ids:
+                if kind.restore is None:
                     self._own_contents(section)[_compared(section, body)] = str(existing)
-                elif kind.restore is None:
-                    self._same.pop(section)
         self.ids[section][id_in_file] = str(existing)
         return is_new
 
@@ -192,36 +192,25 @@ class _Loading:
             self._same[section] = contents
         return self._same[section]
 
-    def _use_own_ids(self, body: BaseModel) -> None:
+    def _use_own_ids(self, body: Any) -> None:
         """Put ids of this person in place of those of the file. Raises a problem if no channel is left."""
-        if isinstance(body, SubscriptionEntry):
-            body.topic_id = UUID(self.ids["topics"].get(str(body.topic_id), str(body.topic_id)))
-            body.channel_ids = self._own_channels(body.channel_ids)
-        elif isinstance(body, RuleBody | ScheduleBody | WatchBody):
-            body.channel_ids = self._own_channels(body.channel_ids)
-            if len(body.channel_ids) < 2:  # a single channel that is left has no order
-                body.in_order, body.escalate_after = False, None
-        elif isinstance(body, StatusPageEntry):
-            body.watch_ids = self._own("watches", body.watch_ids)
-        elif isinstance(body, BadgeEntry) and body.watch_id is not None:
-            if (own := self.ids["watches"].get(body.watch_id)) is None:
-                raise invalid(FieldError("watch_id", _("Its watch could not be imported."), "watch_missing"))
-            body.watch_id = own
-        if isinstance(body, ScheduleBody | WatchBody):
-            body.nag_channel_ids = self._own("channels", body.nag_channel_ids)
-        if (job := getattr(body, "job", None)) is not None:
-            job.connection_id = self.ids["connections"].get(str(job.connection_id))
-
-    def _own(self, section: str, named: Iterable[str]) -> list[str]:
-        ids = self.ids[section]
-        return [ids[key] for key in named if key in ids]
-
-    def _own_channels(self, named: list[str]) -> list[str]:
-        own = self._own("channels", named)
-        if named and not own:
+        chosen = getattr(body, "channel_ids", [])
+        for name, section in _LISTS.items():
+            if named := getattr(body, name, []):
+                setattr(body, name, [self.ids[section][key] for key in named if key in self.ids[section]])
+        if chosen and not body.channel_ids:
             text = _("None of its channels could be imported. Add one of the same name and address, and import again.")
             raise invalid(FieldError("channel_ids", text, "channels_missing"))
-        return own
+        if isinstance(body, RuleBody | ScheduleBody | WatchBody) and len(body.channel_ids) < 2:
+            body.in_order, body.escalate_after = False, None  # a single channel that is left has no order
+        if isinstance(body, SubscriptionEntry):
+            body.topic_id = UUID(self.ids["topics"].get(str(body.topic_id), str(body.topic_id)))
+        if isinstance(body, BadgeBody) and body.watch_id is not None:
+            if (watch := self.ids["watches"].get(body.watch_id)) is None:
+                raise invalid(FieldError("watch_id", _("Its watch could not be imported."), "watch_missing"))
+            body.watch_id = watch
+        if isinstance(body, ScheduleBody) and body.job is not None:
+            body.job.connection_id = self.ids["connections"].get(str(body.job.connection_id))
 
 
 def _as_object(entry: Any) -> Entry:

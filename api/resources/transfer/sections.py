@@ -3,6 +3,7 @@
 Files hold no secrets: documents do not show them, and whatever is added without one must be confirmed.
 """
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -10,10 +11,10 @@ from uuid import UUID
 
 from django.db.models import QuerySet, Sum
 from django.utils.translation import gettext as _, gettext_lazy
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from api.protocol.answers import fields_of
-from api.protocol.fields import Instant, Texts
+from api.protocol.fields import Body, Instant, Texts
 from api.protocol.problems import FieldError, errors as errors_of, invalid, require_valid
 from api.resources import connections, counters, inbound, rules, status_pages, topics, watches
 from api.resources.channels import documents as channels
@@ -23,7 +24,7 @@ from api.resources.rules import RuleBody
 from api.resources.schedules import documents as schedules, holidays
 from api.resources.schedules.documents import ScheduleBody
 from api.resources.schedules.holidays import HolidayBody
-from api.resources.status_pages import BadgeBody, StatusPageBody
+from api.resources.status_pages import BadgeBody
 from api.resources.topics import SubscriptionBody, TopicBody
 from api.resources.transfer.section import Documents, Entry, Section, Taker
 from api.resources.watches import WatchBody
@@ -54,10 +55,8 @@ _LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 _LARGEST = 10**15
 
 
-class AddressEntry(BaseModel):
+class AddressEntry(Body):
     """A connection, without the fields that hold secrets."""
-
-    model_config = ConfigDict(strict=True)
 
     kind: str = ""
     label: str = ""
@@ -90,14 +89,8 @@ class WatchEntry(WatchBody):
     stays_paused: bool = False
 
 
-class BadgeEntry(BadgeBody):
-    """Its address is a new one."""
-
-
-class StatusPageEntry(BaseModel):
+class StatusPageEntry(Body):
     """Without its address, incidents and subscribers."""
-
-    model_config = ConfigDict(strict=True)
 
     title: str = ""
     intro: str = ""
@@ -105,16 +98,13 @@ class StatusPageEntry(BaseModel):
     enabled: bool = True
 
 
-class CounterEntry(BaseModel):
-    model_config = ConfigDict(strict=True)
-
+class CounterEntry(Body):
     name: Name
     value: int = Field(ge=-_LARGEST, le=_LARGEST)
 
 
-def _subscription(one: Subscription) -> Entry:
-    chosen = [str(key) for key in one.channel_ids]
-    return {"id": str(one.id), "topic_id": str(one.topic_id), "name": one.topic.name, "channel_ids": chosen}
+def _shown(body: type[BaseModel], row: Any, **others: Any) -> Entry:
+    return {"id": str(row.id)} | fields_of(body, row, **others)
 
 
 def _add_channel(taker: Taker, given: ChannelEntry, key: UUID) -> UUID:
@@ -146,9 +136,9 @@ def _destination(user: User, kind: HasForm, given: AddressEntry) -> tuple[Destin
     form, label_form = kind.form(given.fields), LabelForm({"label": given.label})
     address_checks.are_valid(user.pk, form, label_form, visits=False)
     missing = [name for name in form.errors if name not in given.fields and form.has_error(name, "required")]
-    if wrong := [one for one in errors_of(form, "fields") if one.field.removeprefix("fields.") not in missing]:
+    wrong = [one for one in errors_of(form, "fields") if one.field.removeprefix("fields.") not in missing]
+    if wrong := wrong + errors_of(label_form):
         raise invalid(*wrong)
-    require_valid(label_form)
     try:
         destination = kind.destination(form.cleaned_data | dict.fromkeys(missing, ""))
     except (ValueError, TypeError, LookupError):  # the secret is all that it is made of
@@ -176,16 +166,8 @@ def _add_inbound(taker: Taker, body: InboundBody, key: UUID) -> UUID:
 def _add_rule(taker: Taker, body: RuleEntry, key: UUID) -> UUID:
     rule, chosen = rules.described(body, taker.user, also=map(UUID, body.channel_ids))
     SECTIONS["rules"].lock(taker.user)
-    rule.id = key
-    rule_changes.create(rule, chosen)
-    if not body.enabled:
-        rule_changes.switch(rule.id, False)
-    return rule.id
-
-
-def _add_holiday(taker: Taker, body: HolidayBody, key: UUID) -> UUID:
-    lock_in_transaction(taker.user)
-    return holidays.make(taker.user, body).id
+    rule.id, rule.enabled = key, body.enabled
+    return rule_changes.create(rule, chosen).id
 
 
 def _add_reminder(taker: Taker, body: ReminderEntry, key: UUID) -> UUID:
@@ -223,23 +205,11 @@ def _add_watch(taker: Taker, body: WatchEntry, key: UUID) -> UUID:
     return made.id
 
 
-def _badge(badge: Badge) -> Entry:
-    return {"id": str(badge.id), "watch_id": badge.watch_id and str(badge.watch_id), "tag": badge.tag}
-
-
-def _add_badge(taker: Taker, body: BadgeEntry, key: UUID) -> UUID:
+def _add_locked(make: Callable[[User, Any], Any], taker: Taker, body: BaseModel, key: UUID) -> UUID:
+    """By an operation for which the person is locked."""
     lock_in_transaction(taker.user)
-    return status_pages.make_badge(taker.user, body).id
-
-
-def _status_page(page: StatusPage) -> Entry:
-    shown = fields_of(StatusPageEntry, page, watch_ids=status_pages.shown_ids(page))
-    return {"id": str(page.id), **shown}
-
-
-def _add_status_page(taker: Taker, body: StatusPageEntry, key: UUID) -> UUID:
-    lock_in_transaction(taker.user)
-    return status_pages.make(taker.user, StatusPageBody(**body.model_dump())).id
+    made: UUID = make(taker.user, body).id
+    return made
 
 
 def _counters(rows: QuerySet[Any]) -> Documents:
@@ -263,12 +233,13 @@ SECTIONS = {
     ),
     "topics": Section(
         gettext_lazy("Topics"), TopicBody, ("slug",), Topic.objects.for_user,
-        lambda rows: ({"id": str(one.id)} | fields_of(TopicBody, one) for one in rows),
+        partial(map, partial(_shown, TopicBody)),
         lambda taker, body, key: topics.make(taker.user, body).id,
     ),
     "subscriptions": Section(
         gettext_lazy("Subscriptions"), SubscriptionEntry, ("topic_id",),
-        lambda user: Subscription.objects.for_user(user).current().select_related("topic"), partial(map, _subscription),
+        lambda user: Subscription.objects.for_user(user).current().select_related("topic"),
+        lambda rows: (_shown(SubscriptionEntry, one, name=one.topic.name) for one in rows),
         _add_subscription,
     ),
     "inbound": Section(
@@ -291,7 +262,8 @@ SECTIONS = {
     # They name tags of reminders.
     "holidays": Section(
         gettext_lazy("Holidays"), HolidayBody, HolidayBody.model_fields,
-        lambda user: Holiday.objects.filter(user=user, ended_at=None), partial(map, holidays.document), _add_holiday,
+        lambda user: Holiday.objects.filter(user=user, ended_at=None), partial(map, holidays.document),
+        partial(_add_locked, holidays.make),
     ),
     "watches": Section(
         gettext_lazy("Watches"), WatchEntry, WatchBody.model_fields,
@@ -301,14 +273,14 @@ SECTIONS = {
         refusal=lambda user: watch_inputs.limit_reached() if watch_changes.limit_reached(user) else "",
     ),
     "badges": Section(
-        gettext_lazy("Badges"), BadgeEntry, BadgeEntry.model_fields, Badge.objects.for_user, partial(map, _badge),
-        _add_badge,
+        gettext_lazy("Badges"), BadgeBody, BadgeBody.model_fields, Badge.objects.for_user,
+        partial(map, status_pages.badge_document), partial(_add_locked, status_pages.make_badge),
     ),
     "status_pages": Section(
         gettext_lazy("Status pages"), StatusPageEntry, StatusPageEntry.model_fields,
         lambda user: StatusPage.objects.for_user(user).prefetch_related("watches"),
-        partial(map, _status_page),
-        _add_status_page,
+        lambda rows: (_shown(StatusPageEntry, page, watch_ids=status_pages.shown_ids(page)) for page in rows),
+        partial(_add_locked, status_pages.make),
     ),
     "counters": Section(
         gettext_lazy("Counters"), CounterEntry, ("name",), Shard.objects.for_user, _counters, _add_counter,
