@@ -17,11 +17,8 @@ from schedules.firing.fire import read_clock
 from watches import pings, timing
 from watches.models import PingKey, Watch
 
-TYPED = (
-    *("name", "description", "tags", "kind", "period", "rule", "time_zone", "starts_at", "ends_at", "excluded"),
-    *("grace", "longest_run", "slug", "lock", "success_words", "failure_words", "ignore_words"),
-    *("channel_order", "escalate_after", "nag_every", "nag_times", "nag_channel_ids", "urgent", "opens_incident"),
-)
+_NOT_TYPED = {"user", "state", "stays_paused", "version"}
+TYPED = [field.name for field in Watch._meta.concrete_fields if field.editable and field.name not in _NOT_TYPED]
 """The fields that a person decides, beside the channels."""
 _TIMING = {"kind", "period", "rule", "time_zone", "starts_at", "ends_at", "excluded", "grace"}
 """Those that say when a ping is expected."""

@@ -89,6 +89,8 @@ class DeliveryClaim(SendClaim):
 
 # Seconds between two tries to read secrets whose key is missing, and how many there are: a week for the operator.
 _LONGEST_HELD, _MOST_HELD = 3_600.0, 174
+# Columns of a claim that its message has by the same name.
+_ALIKE = ("subject", "slot", "early", "hops", "schedule_id", "category", "left", "team")
 
 
 class DeliveryKind(Kind[DeliveryClaim]):
@@ -137,23 +139,16 @@ class DeliveryKind(Kind[DeliveryClaim]):
         return {
             "message": Message(
                 key=row.id,
-                subject=row.subject,
                 body=_body(row),
                 recipient=display_name(row.name, row.email),
-                slot=row.slot,
-                early=row.early,
                 unsubscribe_url=_unsubscribe_url(row),
                 answer_url=ANSWER.address(row.notification_id) if row.origin in Notification.ANSWERABLE else "",
                 open_url=_open_url(row),
                 correlation_id=row.chain,
-                hops=row.hops,
-                schedule_id=row.schedule_id,
-                category=row.category,
                 code="" if row.nonce is None else codes.reveal(codes.MARK, row.channel_id, row.nonce),
                 data=None if row.data is None else json.loads(row.data),
-                left=row.left,
                 may_have_marks=row.origin in Notification.MARKED,
-                team=row.team,
+                **{name: getattr(row, name) for name in _ALIKE},
             ),
             "unusable": _unusable(row),
             "quiet": None if is_own_replay else quiet.read(row.quiet),

@@ -76,22 +76,18 @@ def _lock(delivery_id: UUID) -> tuple[Delivery, Notification]:
 def _new(
     delivery: Delivery, whole: Notification, person: User, channels: Sequence[tuple[UUID, str]], now: datetime
 ) -> NewNotification:
-    return NewNotification(
+    return outbox.again(
+        whole,
+        channels,
         user_id=person.pk,
-        channels=channels,
-        subject=whole.subject,
         body=whole.body if whole.origin in Notification.MARKED else literal(whole.body),
         origin=TEAM,
         batch_id=whole.id,
-        correlation_id=whole.chain,
         origin_id=whole.id,
-        hops=whole.hops,
-        slot=whole.slot,
-        early=whole.early,
         expires_at=delivery.expires_at,
         quiet_hours=None if whole.urgent else quiet.wait(now, quiet.of(person)),
         urgent=whole.urgent,
-        category=whole.category,
+        data=None,
     )
 
 

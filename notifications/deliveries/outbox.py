@@ -192,23 +192,18 @@ def record(notifications: Iterable[NewNotification]) -> list[Wake]:
     return due_of(rows, {one.id: one.user_id for one in new})
 
 
+_SAME = ("user_id", "subject", "body", "origin_id", "hops", "slot", "early", "category")
+
+
 def again(before: Notification, channels: Sequence[tuple[UUID, str]], **changed: Any) -> NewNotification:
-    """The same message as a new batch of the same chain, to these channels."""
-    as_before: dict[str, Any] = {"subject": before.subject, "batch_id": uuid7()}
-    return NewNotification(
-        user_id=before.user_id,
-        channels=channels,
-        body=before.body,
-        origin=Notification.Origin(before.origin),
-        correlation_id=before.chain,
-        origin_id=before.origin_id,
-        hops=before.hops,
-        slot=before.slot,
-        early=before.early,
-        category=before.category,
-        data=None if before.data is None else json.dumps(before.data),
-        **as_before | changed,
-    )
+    """The same message as a new batch of the same chain, to these channels, but for what is `changed`."""
+    same = {name: getattr(before, name) for name in _SAME} | {
+        "origin": Notification.Origin(before.origin),
+        "batch_id": uuid7(),
+        "correlation_id": before.chain,
+        "data": None if before.data is None else json.dumps(before.data),
+    }
+    return NewNotification(channels=channels, **same | changed)
 
 
 def parameters(is_bulk: bool = False) -> dict[str, object]:
