@@ -27,10 +27,19 @@ def test_each_addition_is_one_statement_on_one_of_32_rows(ada: User) -> None:
     for number in range(counting.SHARDS):
         with patch.object(counting.random, "randrange", return_value=number), at_most(1):
             assert counting.add(ada, "builds", 2) == 2 * (number + 1)
+    with patch.object(counting.random, "randrange", return_value=number):
+        assert counting.add(ada, "builds", 10) == 74  # to a row that has something
     for _ in range(100):
         counting.add(ada, "builds", 1)
     assert Shard.objects.count() == counting.SHARDS
-    assert counting.values(ada) == {"builds": 164}
+    assert counting.values(ada) == {"builds": 174}
+
+
+def test_the_value_after_an_addition_is_that_of_its_person(ada: User) -> None:
+    other = make_user()
+    for number, user, value in ((0, other, 9), (1, ada, 9), (2, other, 18)):
+        with patch.object(counting.random, "randrange", return_value=number):
+            assert counting.add(user, "builds", 9) == value
 
 
 def test_a_repeated_request_adds_once(api: Api) -> None:

@@ -138,6 +138,16 @@ def test_it_is_forgotten_a_month_after_its_last_holding_and_its_fence_grows(ada:
     assert again.fence > held.fence
 
 
+def test_the_fence_grows_at_each_holding_however_soon_it_follows(ada: User) -> None:
+    """As within one millisecond, or after a clock was set back."""
+    holding.acquire(ada, "backup", 30)
+    Lock.objects.update(fence=F("fence") + 10**9, expires_at=timezone.now())
+    before = Lock.objects.get().fence
+    again = holding.acquire(ada, "backup", 30)
+    assert isinstance(again, holding.Held)
+    assert again.fence == before + 1
+
+
 def test_statements(ada: User) -> None:
     with at_most(1):
         holding.acquire(ada, "backup", 30)

@@ -84,6 +84,16 @@ def test_the_chart_shows_what_was_added_by_minute_and_by_day(
     assert counting.values(ada) == {"builds": 10}
 
 
+def test_a_chart_leaves_out_what_was_added_before_it_begins(ada: User) -> None:
+    today = timezone.now().replace(hour=0, minute=0, second=0, microsecond=0)
+    for ago in (1, 29, 30):
+        Rollup.objects.create(user=ada, name="builds", span=86_400, start=today - timedelta(days=ago), value=ago)
+    days = counting.history(ada, "builds", counting.DAY, 30)
+    assert list(days) == sorted(days)
+    assert len(days) == 30
+    assert 30 not in days.values()
+
+
 def test_old_numbers_of_charts_are_forgotten_and_go_with_their_counter(ada: User) -> None:
     now = timezone.now()
     counting.add(ada, "builds", 1)

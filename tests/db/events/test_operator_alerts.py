@@ -481,6 +481,18 @@ def test_an_operator_acknowledges_for_all_who_were_told(watch: OperatorAlerts, b
     assert [phase(one) for one in (mine, theirs)] == ["resolved", "acknowledged"]
 
 
+def test_an_incident_that_was_stopped_is_acknowledged_for_nobody(boss: User) -> None:
+    own, other = (
+        Run.objects.create(user=user, flow="incident", key="carillon:disk", correlation_id=uuid7(), status=status)
+        for user, status in ((boss, "open"), (make_user(is_staff=True), "stopped"))
+    )
+    for run in (own, other):
+        OpenAlert.objects.create(user=run.user, key="disk", alert="disk", title="Full")
+    assert not incidents.act(other, "incident.acknowledged")
+    assert incidents.act(own, "incident.acknowledged")
+    assert [event.user for event in Event.objects.all()] == [boss]
+
+
 def phase(run: Run) -> str | None:
     run.refresh_from_db()
     return incidents.phase(run)

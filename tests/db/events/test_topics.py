@@ -8,6 +8,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 from pytest_django import Settings
 
 from events.models import Subscription, Topic
@@ -138,6 +139,13 @@ def test_an_address_that_has_got_an_account_is_subscribed_when_it_is_added_again
     assert current(topic) == {new.email}
     assert Subscription.objects.count() == 1
     assert Channel.objects.get(user=new).provider == "inbox"
+
+
+def test_an_account_that_is_switched_off_is_not_subscribed(topic: Topic, bob: User) -> None:
+    User.objects.filter(id=bob.id).update(is_active=False)
+    add(topic, bob.email)
+    assert Subscription.objects.get().user is None
+    assert not Notification.objects.exists()
 
 
 def test_the_owner_does_not_see_who_joined_by_themselves(browser: Client, topic: Topic, bob: User) -> None:
@@ -305,3 +313,13 @@ def test_whose_account_is_busy_is_subscribed_later(topic: Topic, bob: User, monk
     assert subscriptions.subscribe_added() == 1
     assert current(topic) == {bob.email}
     assert subscriptions.subscribe_added() == 0
+
+
+def test_an_address_that_is_added_again_meanwhile_is_looked_for_again(
+    topic: Topic, bob: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        again = Subscription.objects.filter(address=bob.email)
+        patch.setattr(subscriptions, "lock_at_once", lambda _: again.update(asked_at=timezone.now()))
+        add(topic, bob.email)
+    assert [subscriptions.subscribe_added(), subscriptions.subscribe_added()] == [1, 0]

@@ -20,6 +20,7 @@ from schedules.firing import due, fire, sending
 from schedules.models import Occurrence, Schedule
 from tests.db.locks import impatient, locked
 from tests.make import NINE, NOON, make_channel, make_schedule, make_user, without_triggers
+from work.broker.wakes import Wake
 
 
 def outcomes(schedule: Schedule) -> list[tuple[datetime, str, str]]:
@@ -58,6 +59,8 @@ def test_a_recorded_slot_is_not_sent_again(schedule: Schedule) -> None:
     Schedule.objects.filter(id=schedule.id).update(next_fire_at=NINE)  # as if the advance had been undone
     fire.fire_due(NINE)
     assert Occurrence.objects.count() == Notification.objects.count() == Delivery.objects.count() == 1
+    schedule.refresh_from_db()
+    assert (schedule.fired_count, schedule.next_fire_at) == (1, NINE + timedelta(days=1))
 
 
 def test_a_one_off_fires_once_is_finished_and_says_when_it_was_late() -> None:
@@ -287,6 +290,17 @@ def test_four_beats_at_once_record_each_slot_once() -> None:
     for thread in beats:
         thread.join()
     assert Occurrence.objects.count() == Notification.objects.count() == Delivery.objects.count() == 60
+
+
+def test_missed_slots_of_several_reminders_are_published_in_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    published: list[Wake] = []
+    monkeypatch.setattr(fire, "publish_after_commit", published.extend)
+    for minutes in (60, 45):
+        rule = {"every": minutes, "unit": "minutes", "anchor": "2026-06-01T12:00:00+00:00"}
+        make_schedule(make_user(), kind="interval", misfire="all", rule=rule)
+    fire.fire_due(NOON + timedelta(hours=3, minutes=20))
+    slots = [Delivery.objects.get(id=wake.id).notification.slot for wake in published]
+    assert slots == [NOON + timedelta(minutes=minute) for minute in (45, 60, 90, 120, 135, 180, 180)]
 
 
 @pytest.mark.django_db(transaction=True)
