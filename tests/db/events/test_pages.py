@@ -54,12 +54,13 @@ def test_the_list_says_what_became_of_a_digest(ada: User) -> None:
 
 def test_a_replay_is_a_new_event_of_the_same_chain(ada: User) -> None:
     chain = uuid4()
-    event = happen(ada, correlation_id=chain)
+    event = happen(ada, correlation_id=chain, audience="group", audience_key="7")
     client = signed_in(ada)
     answer = client.post(f"/events/{event.key}/replay")
     again = Event.objects.exclude(id=event.id).get()
     assert answer["Location"] == f"/events/{again.key}"
     assert (again.type, again.data, again.chain) == (event.type, event.data, str(chain))
+    assert (again.audience, again.audience_key) == ("group", "7")
     assert client.get(answer["Location"]).status_code == 200
 
 

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
 from common.database.postgres import query
-from events.intake import ledger, usage
+from events.intake import direct, ledger, usage
 from events.kinds.digest import DIGEST
 from events.models import Digest, Event, Usage
 from events.pure.envelope import Envelope
@@ -31,6 +31,17 @@ def test_events_of_a_day_are_counted_once_each(ada: User) -> None:
     ledger.record(ada.pk, [again, Envelope("order.paid")])
     ledger.record(ada.pk, [again])
     assert usage.used(ada.pk).events == 2
+
+
+def test_bytes_are_counted_of_what_is_new_only(ada: User) -> None:
+    large = [Envelope("order.paid", {"text": "x" * 9_000}, key="large")]
+    queue = make_channel(ada, "queue")
+    used = [0]
+    for _ in range(2):
+        ledger.record(ada.pk, [*large, Envelope("order.paid")])
+        direct.send(queue, [*large, Envelope("order.paid")])
+        used.append(usage.used(ada.pk).bytes)
+    assert 18_000 < used[1] < used[2] < used[1] + 9_000
 
 
 @pytest.mark.parametrize(
