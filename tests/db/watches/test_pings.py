@@ -134,6 +134,14 @@ def test_a_failure_sets_it_down_until_it_succeeds(ada: User) -> None:
     assert watch.state == "up"
 
 
+def test_a_failure_that_comes_too_late_is_told_as_a_failure_alone(ada: User) -> None:
+    watch = make_watch(ada)
+    ping(watch)
+    set_back(watch, 2 * HOUR)
+    late = ping(watch, "fail")
+    assert (late.tells, late.missed_at) == ("failed", None)
+
+
 def test_runs_overlap_with_their_own_ids(ada: User) -> None:
     watch = make_watch(ada, longest_run=600)
     one, two = str(uuid4()), str(uuid4())
