@@ -116,7 +116,6 @@ WITH w AS MATERIALIZED (
 ), moved AS (
     UPDATE watches_watch w
        SET state = t.new_state, deadline = t.new_deadline, ping_count = t.number,
-           stays_paused = w.stays_paused AND NOT t.acts,
            last_ping_at = CASE WHEN t.kind = 'log' THEN w.last_ping_at ELSE t.at END,
            counted_from = CASE WHEN t.counts THEN t.at ELSE w.counted_from END,
            owes_recovery = CASE t.tells WHEN 'failed' THEN true WHEN 'recovered' THEN false ELSE w.owes_recovery END,
