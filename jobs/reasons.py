@@ -19,6 +19,7 @@ class JobCode(Codes):
     # It could not check.
     NO_KIND = "no-job-kind", _("There is no kind of job “{kind}”.")
     UNREADABLE_PAYLOAD = "unreadable-payload", _("Its stored question cannot be read: {problem}")
+    NO_ADDRESS = "no-address", _("it has no address.")
     NO_CONNECTION = "no-connection", _("Its connection was removed. Choose another one.")
     NO_CONNECTION_KIND = "no-connection-kind", _("There is no kind of connection “{kind}”.")
     CONNECTION_DISABLED = "connection-disabled", _("Its connection “{label}” is disabled: {why}")

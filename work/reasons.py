@@ -19,6 +19,7 @@ from django.utils.translation import gettext, gettext_noop as _
 
 from common.database.damaged import object_of
 from common.texts.numbers import grouped
+from common.texts.refusal import TEXTS, Refusal, words
 from common.times import dates
 
 _CODES: dict[str, Codes] = {}
@@ -67,7 +68,7 @@ _DEPTH = 5
 
 
 class Reason:
-    """A code and its parameters: JSON values, or other reasons. Its text is the sentence for people."""
+    """A code and its parameters: JSON values, reasons or refusals. Its text is the sentence for people."""
 
     __slots__ = ("code", "params")
 
@@ -128,7 +129,8 @@ def _sentence(code: str, params: object, depth: int) -> str:
         name: _sentence(str(value.get("code")), value.get("params"), depth - 1) if isinstance(value, Mapping) else value
         for name, value in (params.items() if isinstance(params, Mapping) else ())
     }
-    listed = _CODES.get(code)
+    if (listed := _CODES.get(code)) is None and code in TEXTS:
+        return words(code, given)
     template = gettext(listed.text) if listed and listed.text else ""
     text = _capitalised(
         _FORMATTER.vformat(template, (), given).strip() or str(given.get("said") or code), template, given
@@ -143,6 +145,8 @@ def _capitalised(text: str, template: str, given: Mapping[str, Any]) -> str:
 
 
 def _stored(value: Any) -> Any:
+    if isinstance(value, Refusal):
+        value = Reason(value.code, **value.params)
     if isinstance(value, Reason):
         return {"code": value.code, "params": value.params}
     # jsonb cannot hold NUL and halves of surrogate pairs.

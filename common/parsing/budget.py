@@ -5,25 +5,25 @@ Spend before a copy is made, not after it. The same object goes through everythi
 
 import time
 
-from common.texts.refusal import Refusal, noop as _
+from common.texts.refusal import TEXTS, Refusal, noop as _
 
 _CLOCK_EVERY = 256  # items
+
+TEXTS.update(
+    over_seconds=_("It takes more than %(most)s s of computing."),
+    over_characters=_("It makes more than %(most)s characters."),
+    over_items=_("It makes more than %(most)s values."),
+    over_megabytes=_("It needs more than %(most)s MB of memory."),
+    over_depth=_("It has more than %(most)s elements inside each other."),
+    over_crash=_("The parser broke down over it."),
+)
 
 
 class OverBudget(Refusal):
     """It costs more than `most` of `what`: "seconds", "characters", "items" or "depth"; see `parsing.ParsingEnded`."""
 
-    texts = {
-        "seconds": _("It takes more than %(most)s s of computing."),
-        "characters": _("It makes more than %(most)s characters."),
-        "items": _("It makes more than %(most)s values."),
-        "megabytes": _("It needs more than %(most)s MB of memory."),
-        "depth": _("It has more than %(most)s elements inside each other."),
-        "crash": _("The parser broke down over it."),
-    }
-
     def __init__(self, what: str, most: float) -> None:
-        super().__init__(self.texts[what], most=most)
+        super().__init__(f"over_{what}", most=most)
         self.args = (what, most)
         self.what, self.most = what, most
 

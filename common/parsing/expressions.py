@@ -16,7 +16,7 @@ from jmespath.parser import ParsedResult
 from jmespath.visitor import TreeInterpreter
 
 from common.parsing.budget import Budget
-from common.texts.refusal import Refusal, noop as _
+from common.texts.refusal import TEXTS, Refusal, noop as _
 
 LONGEST = 500
 _MOST_NODES = 60
@@ -25,6 +25,16 @@ _FUNCTIONS = {
     *("merge", "min", "min_by", "not_null", "reverse", "sort", "sort_by", "starts_with", "sum", "to_array"),
     *("to_number", "to_string", "type", "values"),
 }
+TEXTS.update(
+    expression_long=_("This is %(count)s characters long; at most %(longest)s fit."),
+    expression_syntax=_("This is not a JMESPath expression: %(error)s"),
+    expression_deep=_("This expression is nested too deeply."),
+    expression_complex=_("This expression is too complex. Make it shorter."),
+    expression_function=_("The function %(name)s() is not available. There are %(names)s."),
+    expression_failed="%(error)s",
+    expression_not_evaluated=_("This cannot be evaluated here (%(error)s)."),
+    expression_number=_("This gives a number that JSON does not have (%(number)s)."),
+)
 
 
 class Invalid(Refusal):
@@ -34,9 +44,7 @@ class Invalid(Refusal):
 def check_length(expression: str) -> None:
     """Of any kind of expression. Raises Invalid."""
     if len(expression) > LONGEST:
-        raise Invalid(
-            _("This is %(count)s characters long; at most %(longest)s fit."), count=len(expression), longest=LONGEST
-        )
+        raise Invalid("expression_long", count=len(expression), longest=LONGEST)
 
 
 def compiled(expression: str) -> ParsedResult:
@@ -50,18 +58,14 @@ def _compiled(expression: str) -> ParsedResult:
     try:
         expression_tree = jmespath.compile(expression)
     except JMESPathError as error:
-        raise Invalid(_("This is not a JMESPath expression: %(error)s"), error=str(error).splitlines()[0]) from None
+        raise Invalid("expression_syntax", error=str(error).splitlines()[0]) from None
     except RecursionError:
-        raise Invalid(_("This expression is nested too deeply.")) from None
+        raise Invalid("expression_deep") from None
     if len(nodes := list(_nodes(expression_tree.parsed))) > _MOST_NODES:
-        raise Invalid(_("This expression is too complex. Make it shorter."))
+        raise Invalid("expression_complex")
     for node in nodes:
         if node["type"] == "function_expression" and node["value"] not in _FUNCTIONS:
-            raise Invalid(
-                _("The function %(name)s() is not available. There are %(names)s."),
-                name=node["value"],
-                names=", ".join(sorted(_FUNCTIONS)),
-            )
+            raise Invalid("expression_function", name=node["value"], names=", ".join(sorted(_FUNCTIONS)))
     return expression_tree
 
 
@@ -79,11 +83,11 @@ def find(expression: str, document: Any, budget: Budget) -> Any:
     try:
         return interpreter.counted(interpreter.visit(compiled(expression).parsed, document))
     except JMESPathError as error:
-        raise Invalid("%(error)s", error=str(error).splitlines()[0]) from None
+        raise Invalid("expression_failed", error=str(error).splitlines()[0]) from None
     except Refusal:
         raise
     except (RecursionError, TypeError, ValueError, ArithmeticError) as error:
-        raise Invalid(_("This cannot be evaluated here (%(error)s)."), error=type(error).__name__) from None
+        raise Invalid("expression_not_evaluated", error=type(error).__name__) from None
 
 
 class _Interpreter(TreeInterpreter):
@@ -135,5 +139,5 @@ class _Interpreter(TreeInterpreter):
             elif isinstance(one, list):
                 waiting += one
             elif isinstance(one, float) and not math.isfinite(one):
-                raise Invalid(_("This gives a number that JSON does not have (%(number)s)."), number=str(one))
+                raise Invalid("expression_number", number=str(one))
         return value

@@ -3,12 +3,25 @@
 import json
 from typing import Any
 
-from common.texts.refusal import Refusal, noop as _
+from common.texts.refusal import TEXTS, Refusal, noop as _
 
 DEEPEST = 32
 # PostgreSQL writes out a greater one with all its digits, more than `_integer` reads.
 _GREATEST = 1e18
 _FIRST_TOO_LONG = 10**19
+TEXTS.update(
+    not_utf8=_("Byte %(number)s is not valid UTF-8."),
+    json_syntax=_("%(error)s (line %(line)s, column %(column)s)."),
+    json_deep=_("It is nested deeper than %(most)s levels."),
+    json_name_twice=_("The name “%(name)s” is there twice."),
+    json_not_a_number=_("%(name)s is not a number in JSON."),
+    json_digits=_("A number has more than 19 digits."),
+    json_number=_("A number is greater than %(most)s."),
+    json_name=_("The name of a field is not a text."),
+    json_value=_("This is not a value of JSON."),
+    json_nul=_("A text contains the character NUL."),
+    json_surrogate=_("A text contains half of a surrogate pair."),
+)
 
 
 class Bad(Refusal):
@@ -25,20 +38,15 @@ def read(raw: bytes, *, odd_numbers_as_text: bool = False) -> Any:
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise Bad(_("Byte %(number)s is not valid UTF-8."), number=str(error.start)) from None
+        raise Bad("not_utf8", number=str(error.start)) from None
     try:
         value = json.loads(
             text, object_pairs_hook=_object, parse_constant=constant, parse_int=integer, parse_float=number
         )
     except json.JSONDecodeError as error:
-        raise Bad(
-            _("%(error)s (line %(line)s, column %(column)s)."),
-            error=error.msg,
-            line=str(error.lineno),
-            column=str(error.colno),
-        ) from None
+        raise Bad("json_syntax", error=error.msg, line=str(error.lineno), column=str(error.colno)) from None
     except RecursionError:
-        raise Bad(_("It is nested deeper than %(most)s levels."), most=DEEPEST) from None
+        raise Bad("json_deep", most=DEEPEST) from None
     return check(value)
 
 
@@ -53,18 +61,18 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         seen: set[str] = set()
         for name, _value in pairs:
             if name in seen:
-                raise Bad(_("The name “%(name)s” is there twice."), name=name[:80].encode("utf-8", "replace").decode())
+                raise Bad("json_name_twice", name=name[:80].encode("utf-8", "replace").decode())
             seen.add(name)
     return fields
 
 
 def _constant(name: str) -> Any:
-    raise Bad(_("%(name)s is not a number in JSON."), name=name)
+    raise Bad("json_not_a_number", name=name)
 
 
 def _integer(digits: str) -> int:
     if len(digits) > 19:
-        raise Bad(_("A number has more than 19 digits."))
+        raise Bad("json_digits")
     return int(digits)
 
 
@@ -88,18 +96,18 @@ _STRICT = (_constant, _integer, _float)
 def _check_number(number: float) -> None:
     most = _FIRST_TOO_LONG - 1 if isinstance(number, int) else _GREATEST
     if not abs(number) <= most:  # nor NaN
-        raise Bad(_("A number is greater than %(most)s."), most=f"{_GREATEST:g}")
+        raise Bad("json_number", most=f"{_GREATEST:g}")
 
 
 def _check(value: Any, depth: int) -> None:
     if depth > DEEPEST:
-        raise Bad(_("It is nested deeper than %(most)s levels."), most=DEEPEST)
+        raise Bad("json_deep", most=DEEPEST)
     if isinstance(value, str):
         _check_text(value)
     elif isinstance(value, dict):
         for name, inner in value.items():
             if not isinstance(name, str):
-                raise Bad(_("The name of a field is not a text."))
+                raise Bad("json_name")
             _check_text(name)
             _check(inner, depth + 1)
     elif isinstance(value, list):
@@ -108,11 +116,11 @@ def _check(value: Any, depth: int) -> None:
     elif isinstance(value, int | float):
         _check_number(value)
     elif value is not None:
-        raise Bad(_("This is not a value of JSON."))
+        raise Bad("json_value")
 
 
 def _check_text(text: str) -> None:
     if "\0" in text:
-        raise Bad(_("A text contains the character NUL."))
+        raise Bad("json_nul")
     if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
-        raise Bad(_("A text contains half of a surrogate pair."))
+        raise Bad("json_surrogate")

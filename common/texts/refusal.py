@@ -1,10 +1,14 @@
-"""Refusals of code that knows no Django: a text of the catalogue with its parameters, put into words where it is shown.
+"""Refusals of code that knows no Django: a code with parameters, put into words where it is shown.
 
 A child process that parses raises them too, so they survive pickling.
 """
 
 import sys
+from collections.abc import Mapping
 from typing import Any
+
+TEXTS: dict[str, str] = {}
+"""The text of each code, with the names of its parameters. Modules that refuse add theirs."""
 
 
 def noop(text: str) -> str:
@@ -13,18 +17,26 @@ def noop(text: str) -> str:
 
 
 class Refusal(ValueError):
-    """`text` has the names of `params`. As a string it is in the active language, where Django is in use."""
+    """As a string it is its text, in the active language."""
 
-    def __init__(self, text: str, **params: Any) -> None:
-        super().__init__(text)
-        self.text, self.params = text, params
+    def __init__(self, code: str, **params: Any) -> None:
+        super().__init__(code)
+        self.code, self.params = code, params
 
     def __str__(self) -> str:
-        if "django.utils.translation" not in sys.modules:
-            return self.text % self.params if self.params else self.text
+        return words(self.code, self.params)
+
+
+def words(code: str, params: Mapping[str, Any]) -> str:
+    """The text of a code in the active language, where Django is in use. Also of damaged parameters."""
+    text = TEXTS.get(code, code)
+    if "django.utils.translation" in sys.modules:
         from django.utils.translation import gettext
 
         from common.texts.numbers import grouped
 
-        shown = {name: grouped(value) if type(value) is int else value for name, value in self.params.items()}
-        return gettext(self.text) % shown if shown else gettext(self.text)
+        text, params = gettext(text), {name: grouped(one) if type(one) is int else one for name, one in params.items()}
+    try:
+        return text % params if params else text
+    except (KeyError, TypeError, ValueError):
+        return text

@@ -18,10 +18,10 @@ from django.core.exceptions import SuspiciousOperation
 from django.core.files.uploadhandler import MemoryFileUploadHandler
 from django.http.multipartparser import MultiPartParser, MultiPartParserError
 from django.utils.http import parse_header_parameters
-from django.utils.translation import gettext as _
 
 from common.parsing import strict_json
 from common.parsing.strict_json import Bad
+from common.texts.refusal import TEXTS, noop as _
 
 MOST_FIELDS = 1_000
 MOST_ELEMENTS = 10_000
@@ -30,6 +30,16 @@ MOST_ELEMENTS = 10_000
 # Others decode to something else than text, or in quadratic time.
 _CHARSET = re.compile(
     r"ascii|utf-(8|16|32)(-le|-be)?|iso8859-\d{1,2}|cp125\d|koi8-[ru]|shift_jis|euc_(jp|kr)|gb2312|gbk|gb18030|big5"
+)
+TEXTS.update(
+    body_bytes=_("Byte %(number)s is not valid %(charset)s."),
+    body_charset=_("The charset %(name)s is not known. Send UTF-8."),
+    form_fields=_("A form has at most %(most)s fields."),
+    form_syntax=_("This is not a form that can be read. %(error)s"),
+    form_empty=_("This form has no fields."),
+    xml_elements=_("This XML has more than %(most)s elements and attributes."),
+    xml_doctype=_("XML with a document type (DOCTYPE) is not read."),
+    xml_syntax=_("This is not XML that can be read: %(error)s"),
 )
 _XML_CHARSET = re.compile(rb"<\?xml[^>]{1,100}?encoding=[\"']([A-Za-z0-9._-]{1,40})[\"']")
 
@@ -52,8 +62,7 @@ def text_of(headers: Mapping[str, str], body: bytes) -> str:
     try:
         return body.decode(charset).removeprefix("\ufeff")
     except UnicodeDecodeError as error:
-        problem = _("Byte %(number)s is not valid %(charset)s.")
-        raise Bad(problem % {"number": error.start, "charset": charset.upper()}) from None
+        raise Bad("body_bytes", number=str(error.start), charset=charset.upper()) from None
 
 
 def _charset(headers: Mapping[str, str], body: bytes) -> str:
@@ -65,7 +74,7 @@ def _charset(headers: Mapping[str, str], body: bytes) -> str:
         name = codecs.lookup(charset.replace("-sig", "")).name
         if _CHARSET.fullmatch(name):
             return name
-    raise Bad(_("The charset %(name)s is not known. Send UTF-8.") % {"name": charset[:40].strip()})
+    raise Bad("body_charset", name=charset[:40].strip())
 
 
 def read(headers: Mapping[str, str], text: str) -> Any:
@@ -92,7 +101,7 @@ def _content_type(headers: Mapping[str, str]) -> tuple[str, dict[str, str]]:
 def _form(text: str, charset: str) -> Any:
     """`charset` is that of escapes such as %E4 that are no UTF-8."""
     if text.count("&") >= MOST_FIELDS:
-        raise Bad(_("A form has at most %(most)s fields.") % {"most": MOST_FIELDS})
+        raise Bad("form_fields", most=MOST_FIELDS)
     for encoding in ("utf-8", charset):
         with suppress(UnicodeError, LookupError):
             return _fields(parse_qsl(text, keep_blank_values=True, encoding=encoding, errors="strict"))
@@ -111,7 +120,7 @@ def _multipart(parameters: Mapping[str, str], text: str) -> Any:
         if any("\ufffd" in value for _name, values in fields.lists() for value in values):
             raise ValueError("A field is not valid UTF-8.")
     except (MultiPartParserError, SuspiciousOperation, ValueError) as error:
-        raise Bad(_("This is not a form that can be read. %(error)s") % {"error": error}) from None
+        raise Bad("form_syntax", error=str(error)) from None
     pairs: list[tuple[str, Any]] = [(name, value) for name, values in fields.lists() for value in values]
     for name, sent in files.lists():
         pairs += [(name, {"name": one.name, "type": one.content_type, "bytes": one.size}) for one in sent]
@@ -126,7 +135,7 @@ def _fields(pairs: Iterable[tuple[str, Any]]) -> Any:
     if fields.keys() == {"payload"} and str(fields["payload"]).lstrip().startswith(("{", "[")):
         return strict_json.read(fields["payload"].encode(), odd_numbers_as_text=True)
     if not fields:
-        raise Bad(_("This form has no fields."))
+        raise Bad("form_empty")
     return strict_json.check(fields)
 
 
@@ -149,9 +158,9 @@ def _xml(text: str) -> Any:
         nonlocal count
         count += 1 + len(attributes)
         if count > MOST_ELEMENTS:
-            raise Bad(_("This XML has more than %(most)s elements and attributes.") % {"most": MOST_ELEMENTS})
+            raise Bad("xml_elements", most=MOST_ELEMENTS)
         if len(stack) > strict_json.DEEPEST:
-            raise Bad(_("It is nested deeper than %(most)s levels.") % {"most": strict_json.DEEPEST})
+            raise Bad("json_deep", most=strict_json.DEEPEST)
         element: dict[str, Any] = {}
         for key, value in attributes.items():
             short = f"@{_local(key)}"
@@ -166,7 +175,7 @@ def _xml(text: str) -> Any:
         _add(stack[-1][0], _local(name), element or content)
 
     def refuse(*_arguments: Any) -> None:
-        raise Bad(_("XML with a document type (DOCTYPE) is not read."))
+        raise Bad("xml_doctype")
 
     parser = expat.ParserCreate()
     parser.buffer_text = True
@@ -176,7 +185,7 @@ def _xml(text: str) -> Any:
     try:
         parser.Parse(text.strip(), True)
     except expat.ExpatError as error:
-        raise Bad(_("This is not XML that can be read: %(error)s") % {"error": error}) from None
+        raise Bad("xml_syntax", error=str(error)) from None
     return strict_json.check(top)
 
 

@@ -7,7 +7,9 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext as _, gettext_lazy
 
+from common.forms.edit_form import refuse
 from common.parsing import expressions, strict_json
+from common.texts.refusal import Refusal
 from common.texts.types import StrOrPromise
 from events.models import InboundAddress
 from events.pure import schemes
@@ -30,7 +32,7 @@ class ExpressionField(forms.CharField):
             try:
                 expressions.compiled(text)
             except expressions.Invalid as error:
-                raise forms.ValidationError(str(error)) from None
+                raise forms.ValidationError(str(error), error.code) from None
         return text
 
 
@@ -94,16 +96,16 @@ class InboundForm(forms.Form):
     def clean_signature_header(self) -> str:
         header: str = self.cleaned_data["signature_header"]
         if header and not _HEADER.fullmatch(header):
-            raise forms.ValidationError(_("Write the name of one header, such as X-Signature."))
+            raise forms.ValidationError(_("Write the name of one header, such as X-Signature."), "one_header")
         return header
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
         scheme, secret = cleaned.get("scheme"), cleaned.get("secret", "")
         if secret and scheme and (problem := _problem(scheme, secret)):
-            self.add_error("secret", problem)
+            refuse(self, "secret", *problem)
         elif not secret and scheme not in ("none", None, self._scheme):
-            self.add_error("secret", _("Enter the secret that the sender signs with."))
+            refuse(self, "secret", "required", _("Enter the secret that the sender signs with."))
         return cleaned
 
     def options(self) -> dict[str, str]:
@@ -125,19 +127,20 @@ class InboundForm(forms.Form):
         ]
 
 
-def _problem(scheme: str, secret: str) -> str:
-    """Why a secret does not go with a scheme; "" if it does."""
+def _problem(scheme: str, secret: str) -> tuple[str, str] | None:
+    """Why a secret does not go with a scheme, as a code and a text; None if it does."""
     if scheme == "none":
-        return _("Without a signature there is no secret. Choose a signature, or leave this empty.")
+        text = _("Without a signature there is no secret. Choose a signature, or leave this empty.")
+        return "without_signature", text
     try:
         if scheme == "standard":
             schemes.standard_key(secret)
-    except ValueError as error:
-        return str(error)
+    except Refusal as refusal:
+        return refusal.code, str(refusal)
     if schemes.is_enough(scheme, secret):
-        return ""
+        return None
     text = _("This secret is too short. Have the sender sign with one of at least %(least)s characters.")
-    return text % {"least": schemes.SHORTEST_KEY}
+    return "too_short", text % {"least": schemes.SHORTEST_KEY}
 
 
 class SampleForm(forms.Form):
@@ -149,4 +152,4 @@ class SampleForm(forms.Form):
         try:
             return strict_json.read(self.cleaned_data["sample"].encode("utf-8", "replace"), odd_numbers_as_text=True)
         except strict_json.Bad as error:
-            raise forms.ValidationError(_("This is not JSON: %(error)s") % {"error": error}) from None
+            raise forms.ValidationError(_("This is not JSON: %(error)s") % {"error": error}, error.code) from None

@@ -9,12 +9,11 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid5
 
-from django.utils.translation import gettext as _
-
 from common import correlation
 from common.parsing import expressions, strict_json
 from common.parsing.budget import Budget
 from common.parsing.strict_json import Bad
+from common.texts.refusal import TEXTS, Refusal, noop as _
 from common.uuid7 import uuid7
 from events.inbound import alerts, body
 from events.models import InboundAddress
@@ -25,6 +24,13 @@ from work.reasons import NO_REASON, Reason
 
 MOST_ALERTS = 100
 """Alerts of one request."""
+TEXTS.update(
+    too_many_events=_("It has more than %(most)s events."),
+    not_a_type=_("“%(value)s” is not a type; write one such as order.paid."),
+    correlation_id=_("A correlation id has at most 128 characters, none of them a control character."),
+    not_an_object=_("It gives no object. Write {name: expression, …}."),
+    not_an_instant=_("“%(value)s” is not an instant, such as 2026-03-15T14:00:00Z or seconds."),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +47,7 @@ class InboundAnswer:
 
 
 def unreadable(error: Bad) -> InboundAnswer:
-    return InboundAnswer(400, reason=Reason(EventCode.UNREADABLE_BODY, problem=str(error)))
+    return InboundAnswer(400, reason=Reason(EventCode.UNREADABLE_BODY, problem=error))
 
 
 def understand(
@@ -53,7 +59,7 @@ def understand(
         if not address.fields and (sent := _cloud_events(headers, text)):
             return _accepted(_of_cloud_event(address, one, identity) for one in sent)
     except ValueError as error:
-        malformed = Reason(EventCode.MALFORMED, problem=str(error))
+        malformed = Reason(EventCode.MALFORMED, problem=_problem(error))
     try:
         given = body.read(headers, text)
     except Bad as error:
@@ -103,7 +109,7 @@ def _cloud_events(headers: Mapping[str, str], text: str) -> list[dict[str, Any]]
     given = strict_json.read(raw, odd_numbers_as_text=True)
     several = given if mode == "batch" and isinstance(given, list) else [given]
     if len(several) > MOST_AT_ONCE:
-        raise ValueError(_("It has more than %(most)s events.") % {"most": MOST_AT_ONCE})
+        raise Refusal("too_many_events", most=MOST_AT_ONCE)
     return [cloud_events.read(one) for one in several]
 
 
@@ -155,9 +161,12 @@ def _fields(address: InboundAddress, document: Mapping[str, Any]) -> tuple[dict[
         try:
             values[name] = _READ[name](strict_json.check(expressions.find(expression, document, budget)))
         except Exception as error:  # whatever an expression does, the request is not lost
-            problem = str(error) if isinstance(error, ValueError) else type(error).__name__
-            reason = Reason(EventCode.UNMAPPED, field=name, problem=problem)
+            reason = Reason(EventCode.UNMAPPED, field=name, problem=_problem(error))
     return values, reason
+
+
+def _problem(error: Exception) -> Refusal | str:
+    return error if isinstance(error, Refusal) else type(error).__name__
 
 
 def _fitting(data: dict[str, Any]) -> tuple[dict[str, Any], Reason | None]:
@@ -194,7 +203,7 @@ def _type(value: Any) -> str:
     if value is None:
         return ""
     if not isinstance(value, str) or len(value) > 100 or not matching.TYPE.fullmatch(value) or types.is_reserved(value):
-        raise ValueError(f"“{matching.shown(value, 100)}” is not a type; write one such as order.paid.")
+        raise Refusal("not_a_type", value=matching.shown(value, 100))
     return value
 
 
@@ -205,20 +214,20 @@ def _text(value: Any) -> str:
 def _chain(value: Any) -> str | None:
     text = _text(value)
     if text and not re.fullmatch(correlation.TEXT, text):
-        raise ValueError(_("A correlation id has at most 128 characters, none of them a control character."))
+        raise Refusal("correlation_id")
     return text or None
 
 
 def _data(value: Any) -> dict[str, Any] | None:
     if value is not None and not isinstance(value, dict):
-        raise ValueError("It gives no object. Write {name: expression, …}.")
+        raise Refusal("not_an_object")
     return value
 
 
 def _time(value: Any) -> datetime | None:
     if value is None:
         return None
-    problem = ValueError(f"“{matching.shown(value, 60)}” is not an instant, such as 2026-03-15T14:00:00Z or seconds.")
+    problem = Refusal("not_an_instant", value=matching.shown(value, 60))
     try:
         if isinstance(value, str):
             instant = datetime.fromisoformat(value)

@@ -27,6 +27,7 @@ _MOST_EVENTS = 200
 
 class SeriesCode(Codes):
     HAPPENED = "series-event", gettext_noop("{type} happened")
+    DAMAGED_STEPS = "series-damaged-steps", gettext_noop("its steps are damaged")
 
 
 class StepsField(forms.CharField):
@@ -101,7 +102,7 @@ class Series(JobKind):
         """Reads whether the event that ends it has happened since it began."""
         given = _steps(ask.payload)
         if given is None or not series.is_step(ask.payload, len(given)):
-            return Refused(Reason(JobCode.UNREADABLE_PAYLOAD, problem=_("its steps are damaged")))
+            return Refused(Reason(JobCode.UNREADABLE_PAYLOAD, problem=Reason(SeriesCode.DAMAGED_STEPS)))
         if not (ends_on := ask.payload.get("ends_on")):
             return Found({"ended": ""})
         start = datetime.fromisoformat(ask.payload["begun"]) if "begun" in ask.payload else ask.slot

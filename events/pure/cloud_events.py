@@ -4,7 +4,6 @@ An event of ours has the attributes `type`, `source` and `time`. Any others are 
 """
 
 import base64
-import binascii
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -13,7 +12,7 @@ from urllib.parse import unquote
 
 from common import correlation
 from common.parsing import strict_json
-from common.texts.refusal import Refusal, noop as _
+from common.texts.refusal import TEXTS, Refusal, noop as _
 from events.pure.envelope import LONGEST_ID, LONGEST_SOURCE
 from events.pure.matching import TYPE
 
@@ -31,13 +30,14 @@ _URI = re.compile(rf"[A-Za-z][A-Za-z0-9+.-]*:{_URI_REFERENCE.pattern}")
 _MEDIA_TYPE = re.compile(r"[\w!#$&^.+-]+/[\w!#$&^.+-]+(\s*;.*)?", re.ASCII)
 _JSON = re.compile(r"(application|text)/json|[^/]+/[^/]+\+json", re.ASCII)
 _LARGEST_INTEGER = 2**31
+TEXTS.update(not_a_cloud_event=_("This is not a CloudEvent: correct “%(name)s”."))
 
 
 class Malformed(Refusal):
     """`problems`: each attribute that is not as the specification says, and what it has to be."""
 
     def __init__(self, problems: list[tuple[str, str]]) -> None:
-        super().__init__(_("This is not a CloudEvent: correct “%(name)s”."), name=problems[0][0] or "(body)")
+        super().__init__("not_a_cloud_event", name=problems[0][0] or "(body)")
         self.problems = problems
 
 
@@ -178,7 +178,7 @@ def _content(body: bytes) -> dict[str, str]:
 def _decoded(text: Any) -> bytes | None:
     try:
         return base64.b64decode(text, validate=True) if isinstance(text, str) else None
-    except binascii.Error:
+    except ValueError:
         return None
 
 

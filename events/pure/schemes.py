@@ -13,8 +13,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.utils.translation import gettext, gettext_lazy as _
+from django.utils.translation import gettext_lazy as _, gettext_noop
 
+from common.texts.refusal import TEXTS, Refusal
 from common.texts.types import StrOrPromise
 from events.reasons import EventCode
 from work.reasons import Reason
@@ -24,7 +25,9 @@ TOLERANCE = 300
 
 ALGORITHMS = ("sha256", "sha512", "sha1")
 ENCODINGS = ("hex", "base64")
-
+TEXTS.update(
+    not_a_standard_secret=gettext_noop("This is not a secret of Standard Webhooks: “whsec_” and base64 behind it.")
+)
 
 SHORTEST_KEY = 16
 """Bytes of a key that proves anything."""
@@ -138,11 +141,11 @@ def is_enough(scheme: str, secret: str) -> bool:
 
 
 def standard_key(secret: str) -> bytes:
-    """The key of a secret such as `whsec_…`. Raises ValueError."""
+    """The key of a secret such as `whsec_…`. Raises Refusal."""
     try:
         return base64.b64decode(secret.removeprefix("whsec_"), validate=True)
     except binascii.Error:
-        raise ValueError(gettext("This is not a secret of Standard Webhooks: “whsec_” and base64 behind it.")) from None
+        raise Refusal("not_a_standard_secret") from None
 
 
 def _header(request: Request, name: str) -> str:

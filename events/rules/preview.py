@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import QuerySet
-from django.utils.translation import gettext as _
 
 from common.parsing import strict_json
+from common.texts.refusal import TEXTS, Refusal, noop as _
 from events.intake import handling
 from events.models import Event
 from events.pure import matching
@@ -22,6 +22,16 @@ _NEWEST = 1_000
 _OFFERED = 20
 # The fields of an envelope that are texts.
 _TEXTS = ("type", "id", "source", "time", "correlation_id")
+TEXTS.update(
+    sample_large=_("This is larger than %(most)s KiB, which no event is. Paste less."),
+    sample_syntax=_("This is not JSON that can be read. %(error)s"),
+    sample_object=_('Paste one JSON object, such as {"amount": 120}.'),
+    sample_hint=_('To try it as the data of an event, put it into {"data": …}.'),
+    sample_field=_("This looks like a whole event, which has no field “%(name)s”. %(hint)s"),
+    sample_text=_("This looks like a whole event, whose “%(name)s” is a text in quotes. %(hint)s"),
+    sample_type=_("“%(type)s” is not a type of event, such as order.paid. %(hint)s"),
+    sample_data=_('The “data” of an event is an object, such as {"amount": 120}. Correct it.'),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,17 +88,16 @@ def _newest(own: QuerySet[Event]) -> QuerySet[Event]:
 def read_sample(text: str, type: str, source: str) -> dict[str, Any]:
     """The envelope that a person pasted as JSON: a whole event, or its data alone, which is then of `type`.
 
-    Raises ValueError with a sentence for people.
+    Raises Refusal.
     """
     if len(raw := text.encode()) > LARGEST_DATA:
-        problem = _("This is larger than %(most)s KiB, which no event is. Paste less.")
-        raise ValueError(problem % {"most": LARGEST_DATA // 1024})
+        raise Refusal("sample_large", most=LARGEST_DATA // 1024)
     try:
         given = strict_json.read(raw, odd_numbers_as_text=True)
     except strict_json.Bad as error:
-        raise ValueError(_("This is not JSON that can be read. %(error)s") % {"error": error}) from None
+        raise Refusal("sample_syntax", error=error) from None
     if not isinstance(given, dict):
-        raise ValueError(_('Paste one JSON object, such as {"amount": 120}.'))
+        raise Refusal("sample_object")
     names = {*_TEXTS, "hops", "topic", "delay", "data"}
     is_whole = {"type", "data"} <= given.keys() or (bool({"type", "data"} & given.keys()) and given.keys() <= names)
     if not is_whole:
@@ -98,16 +107,13 @@ def read_sample(text: str, type: str, source: str) -> dict[str, Any]:
 
 
 def _check_sample(given: dict[str, Any], names: set[str]) -> None:
-    hint = _('To try it as the data of an event, put it into {"data": …}.')
+    hint = Refusal("sample_hint")
     for name in given.keys() - names:
-        problem = _("This looks like a whole event, which has no field “%(name)s”. %(hint)s")
-        raise ValueError(problem % {"name": name[:80], "hint": hint})
+        raise Refusal("sample_field", name=name[:80], hint=hint)
     for name in _TEXTS:
         if not isinstance(given.get(name, ""), str):
-            problem = _("This looks like a whole event, whose “%(name)s” is a text in quotes. %(hint)s")
-            raise ValueError(problem % {"name": name, "hint": hint})
+            raise Refusal("sample_text", name=name, hint=hint)
     if "type" in given and matching.TYPE.fullmatch(given["type"]) is None:
-        problem = _("“%(type)s” is not a type of event, such as order.paid. %(hint)s")
-        raise ValueError(problem % {"type": given["type"][:80], "hint": hint})
+        raise Refusal("sample_type", type=given["type"][:80], hint=hint)
     if not isinstance(given.get("data", {}), dict):
-        raise ValueError(_('The “data” of an event is an object, such as {"amount": 120}. Correct it.'))
+        raise Refusal("sample_data")

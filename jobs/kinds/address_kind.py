@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from django import forms
 from django.utils.text import format_lazy
-from django.utils.translation import gettext as _, gettext_lazy
+from django.utils.translation import gettext_lazy
 
 from common.forms.edit_form import WholeNumberField
 from jobs.kinds.base import LONGEST_FRESH, Ask, JobKind
@@ -65,7 +65,7 @@ class AddressKind(JobKind, ABC):
         """Return the page. Raises what `fetch` does, and Unfit for an answer that is not a success."""
         url, host = ask.payload.get("url"), host_of(ask.payload)
         if not host or not isinstance(url, str):
-            raise Unfit(Refused(Reason(JobCode.UNREADABLE_PAYLOAD, problem=_("it has no address."))))
+            raise Unfit(Refused(Reason(JobCode.UNREADABLE_PAYLOAD, problem=Reason(JobCode.NO_ADDRESS))))
         headers: Mapping[str, str] = {}
         if ask.source is not None:
             headers = ask.source.secrets

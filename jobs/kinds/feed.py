@@ -57,8 +57,8 @@ class Feed(AddressKind):
         try:
             kind = page.headers.get("Content-Type", "")
             return Found(asdict(parsed(feeds.read, page.body, kind, ask.payload["url"], person=ask.user_id)))
-        except feeds.NotAFeed as error:
-            return Refused(Reason(FeedCode.NOT_A_FEED, host=host, problem=str(error)))
+        except feeds.NotAFeed as refusal:
+            return Refused(Reason(FeedCode.NOT_A_FEED, host=host, problem=refusal))
 
     def decide(self, ask: Ask, value: Any) -> Say | Nothing:
         """The memory holds the keys of the entries that were there, the latest first, and how long nothing is new.

@@ -46,6 +46,7 @@ class StreakCode(Codes):
     CHECKED = "github-streak", gettext_noop("checked GitHub: {today:contributions} today, streak {streak}")
     # While the date in UTC is another one than the person's.
     CHECKED_ON = "github-streak-on", gettext_noop("checked GitHub: {today:contributions} on {day}, streak {streak}")
+    NO_LOGIN = "github-streak-no-login", gettext_noop("the account is not a name on GitHub")
     OVER = (
         "github-streak-over",
         gettext_noop("checked GitHub after {day} had ended, without a contribution, streak {streak}"),
@@ -127,7 +128,7 @@ class GitHubStreak(JobKind):
     def check(self, ask: Ask, fetch: Fetch) -> Found | Later | Refused:
         login = ask.payload.get("login", "")
         if not isinstance(login, str) or not re.fullmatch(f"({_LOGIN.pattern})?", login):
-            return Refused(Reason(JobCode.UNREADABLE_PAYLOAD, problem=_("the account is not a name on GitHub")))
+            return Refused(Reason(JobCode.UNREADABLE_PAYLOAD, problem=Reason(StreakCode.NO_LOGIN)))
         if ask.source is None:
             return Refused(Reason(JobCode.NO_CONNECTION))
         end = today = _day(ask)

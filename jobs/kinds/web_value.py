@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _, gettext_lazy, gettext_noop
 from common.parsing.budget import OverBudget
 from common.parsing.pool import parsed
 from common.texts import numbers
-from common.texts.refusal import Refusal
+from common.texts.refusal import TEXTS, Refusal
 from jobs.kinds.address_kind import AddressKind, host_of
 from jobs.kinds.base import Ask, Found, Nothing, Say
 from jobs.kinds.web_value_form import CONDITIONS, HOW, NUMERIC, STATES, WITH_LIMIT, WebValueForm
@@ -36,6 +36,12 @@ _LONGEST_WORD = 1_000
 _LONGEST_EVIDENCE = 200
 
 FORMATS["watched"] = lambda condition: str(_IS[condition])
+TEXTS.update(
+    watch_text=gettext_noop("a value is not a text."),
+    watch_condition=gettext_noop("its condition is not known."),
+    watch_how=gettext_noop("how to read the page is not known."),
+    watch_limit=gettext_noop("its limit is not a number."),
+)
 
 
 class WebValueCode(Codes):
@@ -71,19 +77,19 @@ class Watch:
 
     @classmethod
     def read(cls, payload: Mapping[str, Any]) -> Watch:
-        """Raises ValueError for a damaged payload."""
+        """Raises Refusal for a damaged payload."""
         texts = {name: payload.get(name, "") for name in ("condition", "how", "expression", "limit", "mark")}
         if not all(isinstance(value, str) for value in texts.values()):
-            raise ValueError(_("a value is not a text."))
+            raise Refusal("watch_text")
         watch = cls(always=payload.get("always") is True, **texts)
         if watch.condition not in CONDITIONS:
-            raise ValueError(_("its condition is not known."))
+            raise Refusal("watch_condition")
         if watch.condition == "unreachable":
             return watch
         if watch.how not in HOW:
-            raise ValueError(_("how to read the page is not known."))
+            raise Refusal("watch_how")
         if watch.condition in NUMERIC and watch.number is None:
-            raise ValueError(_("its limit is not a number."))
+            raise Refusal("watch_limit")
         return watch
 
     @property
@@ -143,8 +149,8 @@ class WebValue(AddressKind):
         """Return the value of `pages.value`, or `{"down": reason}` where the question is whether it can be reached."""
         try:
             watch = Watch.read(ask.payload)
-        except ValueError as error:
-            return Refused(Reason(JobCode.UNREADABLE_PAYLOAD, problem=str(error)))
+        except Refusal as refusal:
+            return Refused(Reason(JobCode.UNREADABLE_PAYLOAD, problem=refusal))
         if watch.condition == "unreachable":
             failure = self._failure(ask, fetch)
             return Found({"down": failure and {"code": failure.code, "params": failure.params}})
@@ -157,7 +163,7 @@ class WebValue(AddressKind):
         except OverBudget:
             raise
         except Refusal as refusal:
-            return Refused(Reason(WebValueCode.UNREADABLE, host=host, problem=str(refusal)))
+            return Refused(Reason(WebValueCode.UNREADABLE, host=host, problem=refusal))
         if value is None:
             return Refused(Reason(WebValueCode.NOT_FOUND, host=host, expression=watch.expression[:_LONGEST_EVIDENCE]))
         if value["number"] is None and watch.condition in NUMERIC:

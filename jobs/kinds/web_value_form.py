@@ -6,6 +6,7 @@ from django import forms
 from django.utils.text import format_lazy
 from django.utils.translation import gettext as _, gettext_lazy
 
+from common.forms.edit_form import refuse
 from common.texts.numbers import amount
 from common.texts.refusal import Refusal
 from jobs.kinds.address_kind import AddressForm
@@ -103,20 +104,21 @@ class WebValueForm(AddressForm):
 
     def _check_limit(self, condition: str, limit: str, mark: str) -> None:
         if not limit:
-            self.add_error("limit", _("Enter the value to compare with."))
+            refuse(self, "limit", "required", _("Enter the value to compare with."))
         elif condition in NUMERIC and (number_read := read(limit, mark)) is None:
-            self.add_error("limit", _("Enter a number, such as 100 or 99.90."))
+            refuse(self, "limit", "not_a_number", _("Enter a number, such as 100 or 99.90."))
         elif condition in NUMERIC and number_read and number_read.other is not None:
             both = {"number": amount(shown(number_read.value), ""), "other": amount(shown(number_read.other), "")}
-            self.add_error("limit", _("This may be %(number)s or %(other)s. Choose how numbers are written.") % both)
+            text = _("This may be %(number)s or %(other)s. Choose how numbers are written.")
+            refuse(self, "limit", "two_numbers", text % both)
         elif condition == "by" and (number(limit, mark) or 0) <= 0:
-            self.add_error("limit", _("Enter a number above zero, such as 10 or 5 %."))
+            refuse(self, "limit", "not_positive", _("Enter a number above zero, such as 10 or 5 %."))
 
     def _check_expression(self, how: str, expression: str) -> None:
         if not expression:
-            self.add_error("expression", _("Enter where the value is, such as .price for a web page."))
+            refuse(self, "expression", "required", _("Enter where the value is, such as .price for a web page."))
             return
         try:
             extract.check(how, expression)
         except Refusal as refusal:
-            self.add_error("expression", str(refusal))
+            refuse(self, "expression", refusal.code, str(refusal))

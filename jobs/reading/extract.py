@@ -5,12 +5,17 @@ from typing import Any
 
 from common.parsing import expressions, patterns
 from common.parsing.budget import Budget
-from common.texts.refusal import Refusal, noop as _
+from common.texts.refusal import TEXTS, Refusal, noop as _
 from jobs.reading import selector
 from jobs.reading.charset import storable
 
 LONGEST = 20_000
 """Characters of what may be found."""
+TEXTS.update(
+    found_too_much=_("%(count)s characters were found, and at most %(longest)s are kept: choose a smaller part."),
+    not_json=_("It is not JSON."),
+    pattern_groups=_("Use one group, around what you want; write (?:…) for the others."),
+)
 
 
 def check(how: str, expression: str) -> None:
@@ -32,11 +37,7 @@ def find(how: str, expression: str, page: str, budget: Budget) -> str | None:
     else:
         result = _in_text(expression, page)
     if result is not None and len(result) > LONGEST:
-        raise Refusal(
-            _("%(count)s characters were found, and at most %(longest)s are kept: choose a smaller part."),
-            count=len(result),
-            longest=LONGEST,
-        )
+        raise Refusal("found_too_much", count=len(result), longest=LONGEST)
     return storable(result.strip()) or None if result else None
 
 
@@ -45,7 +46,7 @@ def _in_json(expression: str, page: str, budget: Budget) -> str | None:
     try:
         document = json.loads(page, parse_constant=_no_number)
     except ValueError:
-        raise Refusal(_("It is not JSON.")) from None
+        raise Refusal("not_json") from None
     result: Any = expressions.find(expression, document, budget)
     if result is None or isinstance(result, str):
         return result
@@ -68,5 +69,5 @@ def _in_text(expression: str, page: str) -> str | None:
 def _pattern(expression: str) -> Any:
     pattern = patterns.compiled(expression)
     if pattern.groups > 1:
-        raise expressions.Invalid(_("Use one group, around what you want; write (?:…) for the others."))
+        raise expressions.Invalid("pattern_groups")
     return pattern

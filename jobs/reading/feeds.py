@@ -21,7 +21,7 @@ import feedparser
 from feedparser.mixin import _FeedParserMixin
 
 from common.texts import xml_text
-from common.texts.refusal import Refusal, noop as _
+from common.texts.refusal import TEXTS, Refusal, noop as _
 from jobs.reading import plain
 from jobs.reading.charset import decode, storable
 
@@ -68,11 +68,12 @@ for _name in dir(_FeedParserMixin):
         setattr(_FeedParserMixin, _name, _tolerant(getattr(_FeedParserMixin, _name)))
 _RSS_11 = re.compile(r"https?://purl\.org/net/rss1\.1#")
 _DATES = ("published", "created", "updated")
+TEXTS.update(feed_entities=_("It declares entities."), not_a_feed=_("It is neither RSS, Atom nor JSON Feed."))
 _JSON_FEED = ("https://jsonfeed.org/version/", "http://jsonfeed.org/version/")
 
 
 class NotAFeed(Refusal):
-    """This cannot be read as a feed. The message says why."""
+    """This cannot be read as a feed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +121,7 @@ def read(body: bytes, content_type: str, url: str) -> Feed:
 
 def _of_xml(text: str, url: str) -> tuple[str, list[_Item]]:
     if _ENTITY.search(text):
-        raise NotAFeed(_("It declares entities."))
+        raise NotAFeed("feed_entities")
     # RSS 1.1 is RSS 1.0 with other names.
     text = _RSS_11.sub("http://purl.org/rss/1.0/", _HALF.sub("\N{REPLACEMENT CHARACTER}", text))
     headers = {"content-type": "application/xml; charset=utf-8"}
@@ -135,7 +136,7 @@ def _of_xml(text: str, url: str) -> tuple[str, list[_Item]]:
     version = result.get("version") or ""
     # Of tag soup it reads what it can; a page has no entries.
     if not result.entries and (not version or result.bozo):
-        raise NotAFeed(_("It is neither RSS, Atom nor JSON Feed."))
+        raise NotAFeed("not_a_feed")
     entries = result.entries[:-1] if result.bozo and _is_cut(text) else result.entries
     return _words(result.feed, "title", version), [_item(entry, version) for entry in entries]
 
@@ -207,7 +208,7 @@ def _of_json(text: str) -> tuple[str, list[_Item]]:
         result = None
     items = result.get("items") if isinstance(result, dict) else None
     if not isinstance(items, list) or not str(result.get("version")).startswith(_JSON_FEED):
-        raise NotAFeed(_("It is neither RSS, Atom nor JSON Feed."))
+        raise NotAFeed("not_a_feed")
     return _line(result.get("title")), [_json_item(one) for one in items if isinstance(one, dict)]
 
 

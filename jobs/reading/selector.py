@@ -8,8 +8,14 @@ from cssselect.parser import FunctionalPseudoElement, parse_series
 from lxml import etree
 
 from common.parsing.expressions import Invalid, check_length
-from common.texts.refusal import noop as _
+from common.texts.refusal import TEXTS, noop as _
 from jobs.reading import plain
+
+TEXTS.update(
+    selector_syntax=_("This is not a CSS selector. Write one such as .price or #offer > span."),
+    selector_attributes=_("Use the same ::attr(…) at the end of each selector in the list."),
+    selector_pseudo=_("The only pseudo-element is ::attr(name), such as meta[itemprop=price]::attr(content)."),
+)
 
 
 def _of_type(context: Any) -> float:
@@ -47,9 +53,9 @@ def compiled(selector: str) -> tuple[etree.XPath, str]:
         path = "|".join(_Translator().selector_to_xpath(one) for one in result)
         compiled_path = etree.XPath(f"({path})[1]", extensions={(None, "of_type"): _of_type})
     except (SelectorError, ValueError, RecursionError, etree.XPathError):
-        raise Invalid(_("This is not a CSS selector. Write one such as .price or #offer > span.")) from None
+        raise Invalid("selector_syntax") from None
     if len(attributes) > 1:
-        raise Invalid(_("Use the same ::attr(…) at the end of each selector in the list."))
+        raise Invalid("selector_attributes")
     return compiled_path, attributes.pop()
 
 
@@ -75,4 +81,4 @@ def _attribute(pseudo: Any) -> str:
             return ""
         case FunctionalPseudoElement(name="attr", arguments=[argument]) if argument.type == "IDENT":
             return str(argument.value).lower()
-    raise Invalid(_("The only pseudo-element is ::attr(name), such as meta[itemprop=price]::attr(content)."))
+    raise Invalid("selector_pseudo")

@@ -89,5 +89,5 @@ def _text(request: HttpRequest) -> Any:
         return request.POST.get("text")
     try:
         return request.body.decode()
-    except UnicodeDecodeError:
-        raise strict_json.Bad("Send the text as UTF-8.") from None
+    except UnicodeDecodeError as error:
+        raise strict_json.Bad("not_utf8", number=str(error.start)) from None

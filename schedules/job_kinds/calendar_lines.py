@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from common.parsing.budget import Budget
-from common.texts.refusal import Refusal, noop as _
+from common.texts.refusal import TEXTS, Refusal, noop as _
 from jobs.reading import charset
 
 TIMES = {"DTSTART", "DTEND", "DUE", "RECURRENCE-ID", "EXDATE", "RDATE"}
@@ -20,14 +20,11 @@ _SOFT = re.compile(
     rb"^[^:\r\n]{0,300}QUOTED-PRINTABLE[^:\r\n]{0,300}:(?:[^\r\n]*=\r?\n)+", re.IGNORECASE | re.MULTILINE
 )
 _END = re.compile(r"\r{0,2}\n|\r")
+TEXTS.update(calendar_cut=_("This is not a whole calendar file."))
 
 
 class NotACalendar(Refusal):
     """This is not a calendar file, or it was cut off."""
-
-    def __init__(self) -> None:
-        super().__init__(_("This is not a whole calendar file."))
-        self.args = ()
 
 
 @dataclass(slots=True)
@@ -76,7 +73,7 @@ def read(raw: bytes, content_type: str) -> Component:
     still_open = {one.kind for one in open_components[1:]}
     if "VCALENDAR" in ended - still_open or (ended & {"VEVENT", "VTODO"} and not still_open):
         return whole
-    raise NotACalendar
+    raise NotACalendar("calendar_cut")
 
 
 def _end(kind: str, open_components: list[Component]) -> set[str]:

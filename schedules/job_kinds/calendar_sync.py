@@ -52,6 +52,7 @@ class CalendarCode(Codes):
         "calendar-unfit",
         gettext_noop("{count} cannot be followed, such as “{title}”: {why}"),
     )  # of earlier releases
+    NO_TIMES = "calendar-no-times", gettext_noop("its minutes or its time are missing")
     NOT_TAKEN = "calendar-not-taken", gettext_noop("{count} not taken: {listed:causes}.")
     MANY_GONE = (
         "calendar-many-gone",
@@ -171,7 +172,7 @@ class CalendarSync(JobKind):
 
     def check(self, ask: Ask, fetch: Fetch) -> Found | Later | Refused:
         if _reminder_times(ask.payload) is None:
-            return Refused(Reason(JobCode.UNREADABLE_PAYLOAD, problem=_("its minutes or its time are missing")))
+            return Refused(Reason(JobCode.UNREADABLE_PAYLOAD, problem=Reason(CalendarCode.NO_TIMES)))
         url = ask.source.secrets.get("url") if ask.source else None
         if not url:
             return Refused(Reason(JobCode.NO_CONNECTION))

@@ -35,6 +35,7 @@ SELECT EXISTS (SELECT FROM notifications_channel
 
 
 class OnboardingCode(Codes):
+    NO_STEP = "onboarding-no-step", gettext_noop("there is no such step")
     ALL_DONE = "onboarding-done", gettext_noop("a channel is verified and a reminder is made")
 
 
@@ -50,7 +51,7 @@ class Onboarding(JobKind):
 
     def check(self, ask: Ask, fetch: Fetch) -> Found | Later | Refused:
         if not series.is_step(ask.payload, _STEPS):
-            return Refused(Reason(JobCode.UNREADABLE_PAYLOAD, problem=_("there is no such step")))
+            return Refused(Reason(JobCode.UNREADABLE_PAYLOAD, problem=Reason(OnboardingCode.NO_STEP)))
         [done] = persist(partial(query, _DONE, {"user": ask.user_id}))
         return Found({"channel": done.channel, "reminder": done.reminder})
 

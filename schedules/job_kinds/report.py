@@ -57,6 +57,7 @@ class ReportCode(Codes):
             "checked {days:days} of everybody: {sent:number} sent, {failed:number} failed, {dead:counted} dead letters"
         ),
     )
+    NO_PERIOD = "report-no-period", gettext_noop("its period is unknown")
     NOT_STAFF = (
         "report-for-staff",
         gettext_noop("A report over everybody is for staff who may view all deliveries. Choose “my own reminders”."),
@@ -125,7 +126,7 @@ class Report(JobKind):
     def check(self, ask: Ask, fetch: Fetch) -> Found | Later | Refused:
         period, of = ask.payload.get("period"), ask.payload.get("of", ME)
         if not isinstance(period, str) or period not in PERIODS or of not in (ME, EVERYBODY):
-            return Refused(Reason(JobCode.UNREADABLE_PAYLOAD, problem=_("its period is unknown")))
+            return Refused(Reason(JobCode.UNREADABLE_PAYLOAD, problem=Reason(ReportCode.NO_PERIOD)))
         end = ask.slot
         start = civil_time.first_instant(ask.zone, civil_time.local(ask.zone, end) - timedelta(days=PERIODS[period]))
         if of == ME:

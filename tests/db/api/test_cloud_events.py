@@ -129,6 +129,7 @@ def test_a_chain_goes_on_and_a_type_is_written_as_ours(api: Api) -> None:
         ({"extension": 1.5}, "extension"),
         ({"data": {}, "data_base64": "e30="}, "data_base64"),
         ({"data_base64": "%"}, "data_base64"),
+        ({"data_base64": "ü"}, "data_base64"),
         ({"type": "delivery.dead"}, "type"),
         ({"data": {"x": "y" * 128 * 1024}}, "data"),
         ({"hops": 1001}, "hops"),

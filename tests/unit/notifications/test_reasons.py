@@ -8,7 +8,10 @@ from pathlib import Path
 from string import Formatter
 
 import pytest
+from django.utils.translation import override
 
+from common.texts.refusal import Refusal
+from jobs.kinds.web_value import WebValueCode
 from notifications.reasons import DeliveryCode
 from work.reasons import Reason, sentence
 
@@ -144,3 +147,22 @@ def test_a_reason_survives_its_row() -> None:
     for _ in range(50):
         nested = Reason(DeliveryCode.DISABLED, why=nested)
     assert str(nested).endswith("…")
+
+
+def test_a_refusal_in_a_reason_stays_a_code_and_is_worded_where_it_is_read() -> None:
+    with override("de"):
+        stored = Reason(
+            WebValueCode.UNREADABLE, host="a.example", problem=Refusal("found_too_much", count=9_000, longest=8)
+        )
+    assert stored.params["problem"] == {"code": "found_too_much", "params": {"count": 9_000, "longest": 8}}
+    assert str(Reason.read(stored.code, stored.json)).endswith(
+        "9,000 characters were found, and at most 8 are kept: choose a smaller part."
+    )
+    with override("de"):
+        assert "9.000 Zeichen" in str(stored)
+
+
+@pytest.mark.parametrize("params", [{}, {"count": None}, [], "x"])
+def test_a_stored_refusal_with_damaged_parameters_is_readable_too(params: object) -> None:
+    problem = {"code": "found_too_much", "params": params}
+    assert "characters were found" in sentence(WebValueCode.UNREADABLE, {"host": "a", "problem": problem})
