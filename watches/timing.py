@@ -6,7 +6,6 @@ from itertools import islice
 from django.utils.translation import gettext as _
 
 from common.times import durations
-from schedules.parts.slots import Slots
 from schedules.rules import InvalidRule, civil
 from watches.models import Watch
 
@@ -21,7 +20,7 @@ def set_slots(watch: Watch, after: datetime) -> None:
     slots: list[datetime] = []
     if watch.period is None:
         try:
-            slots = list(islice(Slots(watch.timetable()).after(after), _AHEAD))
+            slots = list(islice(watch.timetable().after(after), _AHEAD))
         except InvalidRule:
             slots = []
     watch.slots, watch.is_over = slots, watch.period is None and len(slots) < _AHEAD

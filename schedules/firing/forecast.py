@@ -3,7 +3,7 @@
 A slot that a holiday keeps silent does not count towards the maximum.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -13,9 +13,8 @@ from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from common.times import civil_time
-from people.models import User
 from schedules.firing.holidays import Holidays, Span
-from schedules.models import Schedule, speaks
+from schedules.models import Schedule
 from schedules.parts import slots
 from schedules.parts.slots import Slots
 from schedules.rules import DatedRule, Work, WorkingDays, civil
@@ -168,14 +167,8 @@ def times(
     return of(schedule, now, silent, taken).by_day(*span, zone, work)
 
 
-def silent_for(user: User, now: datetime, *, tags: Iterable[str], urgent: bool, audience: str, job_kind: str) -> Silent:
-    if audience or not speaks(job_kind):
-        return _rings
-    return partial(Holidays.of(user, now).at, tags=list(tags), urgent=urgent)
-
-
 def of(schedule: Schedule, now: datetime, silent: Holidays, taken: Collection[datetime] | None = None) -> Forecast:
-    """Of a stored schedule that has a next slot. `taken`: its slots after `now` with an occurrence (None: read here).
+    """Of a new schedule or one with a next slot. `taken`: its slots after `now` with an occurrence (None: read here).
 
     Raises InvalidRule for an unreadable rule.
     """

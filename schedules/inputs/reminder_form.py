@@ -29,7 +29,6 @@ from schedules.inputs.nag_form import NagForm
 from schedules.inputs.timing_form import first_values, typed
 from schedules.models import Schedule
 from schedules.parts import tags, words
-from schedules.parts.slots import Slots
 from schedules.rules import InvalidRule, early
 
 LONGEST_GRACE = 7 * 24 * 3600  # seconds
@@ -222,7 +221,7 @@ class ReminderForm(JobForm, ChannelsForm, LateForm, NagForm, AudienceForm):
             refuse(self, "early", "checks_first", text)
         elif self.timetable is not None:
             try:
-                slots = list(islice(Slots(self.timetable).after(self.now, self.work), _TIMES_CHECKED))
+                slots = list(islice(self.timetable.after(self.now, self.work), _TIMES_CHECKED))
             except InvalidRule as error:
                 self.refuse(error)
                 return

@@ -72,9 +72,9 @@ def disable(task_ids: Sequence[int | None]) -> None:
         PeriodicTask.objects.filter(id__in=task_ids).update(enabled=False)
 
 
-def delete(instance: Schedule, using: str, **_: Any) -> None:
+def delete(instance: Schedule, **_: Any) -> None:
     """Delete the row of a deleted schedule; a receiver of `post_delete`. Does not tell beat to reload every entry."""
-    PeriodicTask.objects.filter(id=instance.periodic_task_id)._raw_delete(using)
+    change("DELETE FROM django_celery_beat_periodictask WHERE id = %(id)s", {"id": instance.periodic_task_id})
 
 
 def fields(schedule: Schedule) -> dict[str, Any]:

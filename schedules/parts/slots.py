@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import chain
+from itertools import chain, islice
 from uuid import UUID
 
 from common.database.postgres import column, execute
@@ -38,14 +38,7 @@ class Slots:
         """All of them strictly after `instant`, in order."""
         if self.snoozed_until is not None:
             instant = max(instant, self.snoozed_until - TICK)
-        given = 0
-        while self.left is None or given < self.left:
-            if (slot := self.timetable.next_after(instant, work)) is None:
-                return
-            if slot not in self.settled:
-                yield slot
-                given += 1
-            instant = slot
+        return islice((slot for slot in self.timetable.after(instant, work) if slot not in self.settled), self.left)
 
     def next_after(self, instant: datetime, work: Work | None = None) -> datetime | None:
         return next(self.after(instant, work), None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
+from itertools import islice, takewhile
 
 from schedules.rules import civil
 from schedules.rules.invalid import InvalidRule, Work
@@ -56,6 +57,12 @@ class Timetable:
             instant = max(slot, civil.first_instant(self.rule.zone, midnight) - civil.TICK)
         return None
 
+    def after(self, instant: datetime, work: Work | None = None) -> Iterator[datetime]:
+        """All slots strictly after `instant`, in order; see `next_after`."""
+        while (slot := self.next_after(instant, work)) is not None:
+            yield slot
+            instant = slot
+
     def without_exclusions(self) -> Timetable:
         """Nor is a public holiday left out."""
         rule = self.rule.rule if isinstance(self.rule, WorkingDays) else self.rule
@@ -101,9 +108,5 @@ class Timetable:
 
     def _walk(self, begin: datetime, end: datetime, work: Work | None) -> list[datetime]:
         """The slots in [begin, end); one more than `_WALK` if there are more."""
-        slots: list[datetime] = []
-        slot = self.next_after(begin - civil.TICK, work)
-        while slot is not None and slot < end and len(slots) <= _WALK:
-            slots.append(slot)
-            slot = self.next_after(slot, work)
-        return slots
+        slots = takewhile(lambda slot: slot < end, self.after(begin - civil.TICK, work))
+        return list(islice(slots, _WALK + 1))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -44,14 +45,9 @@ def _preview(request: PersonRequest) -> HttpResponse:
     coming: list[Coming] = []
     changes: Changes | None = None
     try:
-        silent = forecast.silent_for(
-            request.user,
-            form.now,
-            tags=tags.without_repeats(form.data.get("tags", "").split(",")),
-            urgent="urgent" in form.data,
-            audience=form.data.get("audience", ""),
-            job_kind=form.data.get("job_kind", ""),
-        )
+        typed = {name: form.data.get(name, "") for name in ("audience", "job_kind")}
+        typed |= {"tags": tags.without_repeats(form.data.get("tags", "").split(",")), "urgent": "urgent" in form.data}
+        silent = partial(Holidays.of(request.user, form.now).of_slot, Schedule(**typed))
         coming = form.upcoming(_SHOWN, silent, schedule)
         changes = None if schedule is None else _changes(schedule, form, silent)
     except InvalidRule as error:

@@ -33,12 +33,12 @@ from schedules.explain import history
 from schedules.explain.causes import CauseCode
 from schedules.explain.history import ExplainedSlot
 from schedules.firing import fire, forecast
-from schedules.firing.forecast import Coming, Forecast
+from schedules.firing.forecast import Coming
+from schedules.firing.holidays import Holidays
 from schedules.inputs import quick_add
 from schedules.inputs.sentences.meaning import LONGEST
 from schedules.models import Occurrence
 from schedules.parts import words
-from schedules.parts.slots import Slots, left
 from schedules.rules import InvalidRule, Timetable, Work, civil
 
 router = Router(tags=["schedules"], auth=Bearer("read"))
@@ -117,17 +117,7 @@ def preview_schedule(request: ApiRequest, body: ScheduleBody, count: Count = _CO
     timetable = schedule.timetable()
     work = Work()
     try:
-        silent = forecast.silent_for(
-            user,
-            now,
-            tags=schedule.tags,
-            urgent=schedule.urgent,
-            audience=schedule.audience,
-            job_kind=schedule.job_kind,
-        )
-        runs = Forecast(Slots(timetable, left(schedule.max_count, 0, schedule.after_done)), silent).upcoming(
-            now, count, work
-        )
+        runs = forecast.of(schedule, now, Holidays.of(user, now)).upcoming(now, count, work)
     except InvalidRule as error:
         raise documents.refused(str(error), "timing") from None
     name = user.get_short_name()

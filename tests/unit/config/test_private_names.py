@@ -19,6 +19,7 @@ from allauth.socialaccount.adapter import _build_apps_from_settings
 from django.contrib.sessions.backends.db import SessionStore
 from django.forms import BaseForm, BaseModelForm
 from django.forms.models import _get_foreign_key
+from feedparser.mixin import _FeedParserMixin
 from kombu.transport import redis
 from urllib3.util.url import _encode_target
 
@@ -45,6 +46,8 @@ _READ: list[tuple[Any, str]] = [
     (DefaultAccountAdapter._get_login_attempts_cache_key, "self request credentials"),
     (TOTP._get_used_cache_key, "self code"),
     (_build_apps_from_settings, "provider client_id"),
+    (_FeedParserMixin._start_title, "self attrs_d"),
+    (_FeedParserMixin._end_title, "self"),
 ]
 _OF_THE_PRODUCT = {"_zone", "_read"}  # `super()._zone()` is of another form
 
