@@ -259,7 +259,7 @@ def served(shown: Mapping[str, Any]) -> Iterator[str]:
         def _answer(self, status: int, headers: Mapping[str, str], content: bytes) -> None:
             self.send_response(status)
             for name, value in headers.items():
-                if name != "Content-Length":
+                if name not in ("Content-Length", "Refresh"):  # a page that is looked at must stay
                     self.send_header(name, value)
             self.send_header("Content-Length", str(len(content)))
             self.end_headers()
