@@ -27,7 +27,7 @@ from events.reasons import OPERATORS
 from events.rules import changes, preview, words
 from events.rules.changes import PLAIN
 from notifications.channels import text_preview
-from notifications.inputs.channels_form import IN_ORDER
+from notifications.inputs.channels_form import form_values
 from notifications.models import Channel
 from people.models import User
 from people.user_lock import lock_user
@@ -139,13 +139,8 @@ def described(
     """
     fields: dict[str, Any] = {} if rule is None else _stored(rule)
     given = body.model_fields_set if isinstance(body, RulePatch) else RuleBody.model_fields.keys()
-    fields |= body.model_dump(include={*PLAIN} & given)
-    if "channel_ids" in given:
-        fields["channels"] = body.channel_ids
-    if "in_order" in given:
-        fields["one_by_one"] = IN_ORDER if body.in_order else ""
-    form = RuleForm(fields, user=user, rule=rule, also=also)
-    fields.setdefault("channels", form.initial["channels"])  # the form has read those that stay
+    fields |= body.model_dump(include=RuleBody.model_fields.keys() & given)
+    form = RuleForm(form_values(fields), user=user, rule=rule, also=also)
     if not form.is_valid():
         raise invalid(*_errors(form, place))
     return form.as_rule(), form.ordered()
@@ -154,7 +149,7 @@ def described(
 def _stored(rule: Rule) -> dict[str, Any]:
     """The fields of its form, except for its channels."""
     plain = {name: getattr(rule, name) for name in (*PLAIN, "version")}
-    return plain | {"conditions": conditions(rule), "one_by_one": IN_ORDER if rule.channel_order else ""}
+    return plain | {"conditions": conditions(rule), "in_order": bool(rule.channel_order)}
 
 
 def _errors(form: RuleForm, place: str) -> list[FieldError]:

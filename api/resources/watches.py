@@ -31,7 +31,7 @@ from api.protocol.fields import (
 from api.protocol.problems import FORM_NAMES, FieldError, invalid, require_unchanged, require_valid
 from api.resources.schedules import timing
 from api.resources.schedules.timing import Timing, TimingDocument, Typed
-from notifications.inputs.channels_form import IN_ORDER
+from notifications.inputs.channels_form import form_values
 from notifications.models import Channel
 from people.models import User
 from people.user_lock import lock_user
@@ -165,17 +165,13 @@ def described(
     """
     given = body.model_fields_set if isinstance(body, WatchPatch) else WatchBody.model_fields.keys()
     fields = {} if watch is None else _stored(watch)
-    plain = given - {"timing", "channel_ids", "in_order"}
-    fields |= body.model_dump(include=plain)
+    fields |= body.model_dump(include=given - {"timing"})
     fields["time_zone"] = fields.get("time_zone") or user.time_zone or "UTC"
-    if "channel_ids" in given:
-        fields["channels"] = body.channel_ids
-    if "in_order" in given:
-        fields["one_by_one"] = IN_ORDER if body.in_order else ""
     typed = _timing(body, watch, fields)
     parameters = None if typed is None else typed.parameters
-    form = WatchForm(fields, user=user, now=read_clock().now, watch=watch, parameters=parameters, also=also)
-    fields.setdefault("channels", form.initial["channels"])  # the form has read those that stay
+    form = WatchForm(
+        form_values(fields), user=user, now=read_clock().now, watch=watch, parameters=parameters, also=also
+    )
     require_valid(form, partial(_called, {} if typed is None else typed.paths))
     return form.as_watch(), form.ordered()
 
@@ -183,7 +179,7 @@ def described(
 def _stored(watch: Watch) -> dict[str, Any]:
     """The values of the form, without channels."""
     plain = {name: getattr(watch, name) for name in (*TYPED, "version")}
-    return plain | {"one_by_one": IN_ORDER if watch.channel_order else ""}
+    return plain | {"in_order": bool(watch.channel_order)}
 
 
 def _timing(body: WatchBody, watch: Watch | None, fields: dict[str, Any]) -> Typed | None:

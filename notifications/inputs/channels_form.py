@@ -21,7 +21,7 @@ from notifications.models import Channel, sort_channels
 from notifications.models.channel import VERIFIED_SQL
 from people.models import User
 
-_AT_ONCE, IN_ORDER = "", "order"
+_AT_ONCE, _IN_ORDER = "", "order"
 _LAST = 1_000  # after every position that can be typed
 LONGEST_WAIT = 7 * 24 * 60  # minutes
 MOST_CHOSEN = 20
@@ -95,6 +95,15 @@ class ChannelsField(forms.MultipleChoiceField):
         return [own[key] for key in chosen]
 
 
+def form_values(values: dict[str, Any]) -> dict[str, Any]:
+    """Typed values for a form with channels, whose `channel_ids` and `in_order` (a bool) have other names there."""
+    if "channel_ids" in values:
+        values["channels"] = values.pop("channel_ids")
+    if "in_order" in values:
+        values["one_by_one"] = _IN_ORDER if values.pop("in_order") else _AT_ONCE
+    return values
+
+
 class ChannelsForm(TypedForm):
     """Positions are numbers, so they work without scripts. A chosen channel without a number comes last."""
 
@@ -104,7 +113,7 @@ class ChannelsForm(TypedForm):
     )
     one_by_one = forms.ChoiceField(
         label=gettext_lazy("Order"),
-        choices=[(_AT_ONCE, gettext_lazy("All at once")), (IN_ORDER, gettext_lazy("In order, until one arrives"))],
+        choices=[(_AT_ONCE, gettext_lazy("All at once")), (_IN_ORDER, gettext_lazy("In order, until one arrives"))],
         required=False,
         widget=forms.RadioSelect,
         error_messages={"invalid_choice": gettext_lazy("Choose “All at once” or “In order”.")},
@@ -140,8 +149,10 @@ class ChannelsForm(TypedForm):
         self.initial["channels"] = [channel.id for channel in sort_channels(order, chosen)]
         if not self.is_typed:
             field.show()
-            self.initial["one_by_one"] = IN_ORDER if order else _AT_ONCE
+            self.initial["one_by_one"] = _IN_ORDER if order else _AT_ONCE
             self._add_positions(own, order)
+        elif origin is not None:  # channels that are not given stay
+            self.data = {"channels": self.initial["channels"], **self.data}
         return rows[0].rows if rows else 0
 
     def _add_positions(self, own: Sequence[Channel], order: Sequence[UUID]) -> None:
@@ -159,7 +170,7 @@ class ChannelsForm(TypedForm):
         return (self[name] for name in self.fields if name.startswith("position_"))
 
     def in_order(self) -> bool:
-        return bool(self.cleaned_data.get("one_by_one") == IN_ORDER)
+        return bool(self.cleaned_data.get("one_by_one") == _IN_ORDER)
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data

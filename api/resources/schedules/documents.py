@@ -30,7 +30,7 @@ from api.resources.schedules.job import JobBody
 from api.resources.schedules.timing import Timing, TimingDocument, Typed
 from jobs import kinds
 from jobs.batches import audiences
-from notifications.inputs.channels_form import IN_ORDER
+from notifications.inputs.channels_form import form_values
 from notifications.models import Channel
 from people.models import User
 from schedules.inputs.audience_form import audience_of
@@ -196,8 +196,9 @@ def described(
     typed = typed or timing.read(body.timing, fields["time_zone"])
     fields |= {"kind": typed.kind, "anchor": typed.parameters.get("anchor")}
     fields |= {} if "job" in unchanged else job.fields(body.job)
-    form = ReminderForm(fields, user=user, now=now, schedule=schedule, parameters=typed.parameters, also=also)
-    fields.setdefault("channels", form.initial["channels"])  # the form has read those that stay
+    form = ReminderForm(
+        form_values(fields), user=user, now=now, schedule=schedule, parameters=typed.parameters, also=also
+    )
     require_valid(form, partial(_called, typed.paths))
     wanted = form.as_schedule()
     if "data" not in unchanged:
@@ -215,7 +216,7 @@ def _stored(schedule: Schedule, patch: ScheduleBody, unchanged: Collection[str])
     values |= {
         "time_zone": None if schedule.local_time else schedule.time_zone,
         "audience": audience_of(schedule),
-        "one_by_one": IN_ORDER if schedule.channel_order else "",
+        "in_order": bool(schedule.channel_order),
     }
     rule = _readable_rule(schedule)
     elsewhere = "time_zone" not in unchanged and patch.time_zone != schedule.time_zone
@@ -245,7 +246,7 @@ def refused(detail: str, field: str = "(body)") -> Problem:
 
 
 # Fields of the body that the form has in another way, or not at all.
-_OTHERWISE = {"timing", "job", "audience", "in_order", "data", "channel_ids"}
+_OTHERWISE = {"timing", "job", "audience", "data"}
 
 
 def _fields(body: ScheduleBody, unchanged: Collection[str]) -> dict[str, Any]:
@@ -254,10 +255,6 @@ def _fields(body: ScheduleBody, unchanged: Collection[str]) -> dict[str, Any]:
     if "audience" not in unchanged:
         chosen = "" if body.audience is None else f"{body.audience.kind}:{body.audience.key}"
         fields |= {"audience": chosen, "confirmed": chosen if body.audience and body.audience.confirmed else ""}
-    if "channel_ids" not in unchanged:
-        fields["channels"] = body.channel_ids
-    if "in_order" not in unchanged:
-        fields["one_by_one"] = IN_ORDER if body.in_order else ""
     return fields
 
 
