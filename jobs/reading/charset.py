@@ -29,15 +29,19 @@ def decode(body: bytes, content_type: str) -> str:
     """Return the text: by its byte order mark, the Content-Type header, what its beginning declares, else UTF-8.
 
     Bytes that are not of that charset become U+FFFD, except that what should be UTF-8 and hardly is any is guessed.
+    Valid UTF-8 is not Windows-1252, whatever it says: hardly any text in that is.
     """
     for mark, charset in _BOMS:
         if body.startswith(mark):
             return storable(body[len(mark) :].decode(charset, "replace"))
-    if charset := _wide(body[:200]) or _declared(body[:1024], content_type):
+    charset = _wide(body[:200]) or _declared(body[:1024], content_type)
+    if charset not in ("", "cp1252"):
         return storable(body.decode(charset, "replace"))
     try:
         return storable(body.decode())
     except UnicodeDecodeError:
+        if charset:
+            return storable(body.decode(charset, "replace"))
         text = body.decode("utf-8", "replace")
     wrong = text.count("\N{REPLACEMENT CHARACTER}")
     is_damaged = b"\0" in body or wrong * 2 < len(text) - len(text.encode("ascii", "ignore"))

@@ -21,6 +21,9 @@ _MARKUP = re.compile(
 )
 # Elements whose text is not shown, and those that stand within a line.
 _HIDDEN = ("script", "style", "template", "noscript", "head")
+_NOT_SHOWN = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
+# A price that is no longer asked.
+_STRUCK = ("del", "s", "strike")
 # fmt: off
 _INLINE = frozenset((
     "a", "abbr", "b", "bdi", "bdo", "cite", "code", "data", "del", "em", "font", "i", "img", "ins", "kbd", "label",
@@ -55,9 +58,9 @@ def tree(html: str) -> Any:
     return root
 
 
-def of_element(element: Any, *, links: bool = False, raised: bool = False) -> str:
-    """`raised`: what stands raised behind digits is their fraction."""
-    text = _Text(element, links, "sup" if raised else "")
+def of_element(element: Any, *, links: bool = False, is_value: bool = False) -> str:
+    """`is_value`: what stands raised behind digits is their fraction, and what is struck out is left out."""
+    text = _Text(element, links, is_value)
     walk = etree.iterwalk(element, events=("start", "end"))
     for event, one in walk:
         if event == "end":
@@ -73,9 +76,10 @@ def of_element(element: Any, *, links: bool = False, raised: bool = False) -> st
 class _Text:
     """The text of an element, in parts that follow from where elements begin and end."""
 
-    def __init__(self, element: Any, links: bool, raised: str) -> None:
+    def __init__(self, element: Any, links: bool, is_value: bool) -> None:
         self.parts = [""]
-        self._element, self._links, self._raised = element, links, raised
+        self._element, self._links, self._raised = element, links, "sup" if is_value else ""
+        self._left_out = (*_HIDDEN, *_STRUCK) if is_value else _HIDDEN
         self._starts: list[int] = []
 
     def begin(self, one: Any) -> bool:
@@ -84,7 +88,7 @@ class _Text:
         if one.tag == self._raised:
             self._add(_SUP)
         self._starts.append(len(self.parts))
-        if one is not self._element and one.tag in _HIDDEN:
+        if one is not self._element and (one.tag in self._left_out or _is_hidden(one)):
             return False
         self._add(one.text)
         return True
@@ -107,6 +111,10 @@ class _Text:
         """Blocks stand on lines of their own, paragraphs with an empty one between."""
         if tag not in _INLINE and (tag == "p" or self.parts[-1] != "\n"):
             self.parts.append("\n")
+
+
+def _is_hidden(one: Any) -> bool:
+    return one.get("hidden") is not None or _NOT_SHOWN.search(one.get("style", "")) is not None
 
 
 def _link(href: str, words: str) -> str:

@@ -70,7 +70,7 @@ def find(selector: str, page: str) -> str | None:
             rows[0].addprevious(body)
             body.extend(rows)
     for element in path(root):
-        text = element.get(attribute, "") if attribute else plain.of_element(element, raised=True)
+        text = element.get(attribute, "") if attribute else plain.of_element(element, is_value=True)
         return " ".join(text.split())
     return None
 

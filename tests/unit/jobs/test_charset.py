@@ -19,6 +19,7 @@ GRUESSE = "Grüße €"
         (GRUESSE.encode(), 'text/html; charset="UTF-8"'),
         (GRUESSE.encode("cp1252"), "text/html; charset=iso-8859-1"),
         (GRUESSE.encode("cp1252"), "text/html"),
+        (GRUESSE.encode(), "text/html; charset=iso-8859-1"),
         (GRUESSE.encode("iso8859-15"), "text/xml; charset=iso-8859-15"),
         (codecs.BOM_UTF8 + GRUESSE.encode(), "text/html; charset=latin1"),
         (codecs.BOM_UTF16_LE + GRUESSE.encode("utf-16-le"), "text/html"),

@@ -36,6 +36,20 @@ def test_raised_cents_are_a_fraction(html: str, number: str) -> None:
     assert found is not None and found["number"] == number
 
 
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<span style='color:red; display: none'>99</span>12,50 €",
+        "<b hidden>7</b>12,50 €",
+        "<s>49,99 €</s> 12,50 €",
+        "<del>49,99 €</del><ins>12,50 €</ins>",
+    ],
+)
+def test_what_is_not_shown_or_struck_out_does_not_count(html: str) -> None:
+    found = pages.value(f"<p class=p>{html}</p>".encode(), "text/html", "html", ".p", "")
+    assert found is not None and found["number"] == "12.5"
+
+
 def test_the_pages_language_helps() -> None:
     def read(language: str) -> tuple[str | None, str | None]:
         page = f'<!doctype html><html class="x" lang="{language}"><p class=p>1.299 €</p>'
