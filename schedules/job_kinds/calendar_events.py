@@ -17,7 +17,7 @@ from schedules import rules
 from schedules.job_kinds.calendar_file import FileEvent
 from schedules.job_kinds.calendar_series import Series
 from schedules.job_kinds.calendar_values import Lead
-from schedules.rules import InvalidRule, Work
+from schedules.rules import InvalidRule, Work, words
 from schedules.rules.invalid import BUDGET
 from schedules.rules.refusals import RRULE
 from schedules.rules.rrule import RRule
@@ -204,7 +204,7 @@ class _Reminders:
         return Entry(
             key=key,
             title=text.fit(title, text.MAX_SUBJECT).text,
-            body=self._body(),
+            body=self._body(repeats=kind == "rrule"),
             kind=kind,
             rule=rule,
             time_zone=self._where.key,
@@ -212,11 +212,14 @@ class _Reminders:
             repeats=kind == "rrule",
         )
 
-    def _body(self) -> str:
-        """When and where it is, and its own text."""
-        event, start = self._event, self._series.civil(self._start, self._where)
+    def _body(self, repeats: bool) -> str:
+        """When and where it is, and its own text. A time that repeats in another zone is not the same here all year."""
+        event, here = self._event, self._series.zone
+        where = self._where if repeats else here
+        start = self._series.civil(self._start, where)
         begins = "" if self._start.is_date else _("At %(start)s") % {"start": f"{start:%H:%M}"}
-        head = ", ".join(filter(None, (begins, " ".join(event.place.split()))))
+        of_zone = words.zone_time(where.key) if begins and where.key != here.key else ""
+        head = ", ".join(filter(None, (begins, of_zone, " ".join(event.place.split()))))
         whole = "\n\n".join(filter(None, (head, event.text, event.url)))
         return text.fit(text.without_placeholders(whole), text.MAX_BODY).text
 

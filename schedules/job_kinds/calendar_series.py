@@ -70,7 +70,7 @@ class Series:
     """
 
     def __init__(self, events: Sequence[FileEvent], all_day_at: time, zone: ZoneInfo) -> None:
-        self._all_day_at, self._zone = all_day_at, zone
+        self._all_day_at, self.zone = all_day_at, zone
         self._masters: dict[str, FileEvent] = {}
         self._moved: dict[str, list[Moment]] = defaultdict(list)
         self._later: dict[str, list[Moment]] = defaultdict(list)
@@ -94,7 +94,7 @@ class Series:
         return master if event.from_here and not _repeats(event) and _repeats(master) else event
 
     def where(self, moment: Moment) -> ZoneInfo:
-        return zones.read(moment.zone) if moment.zone and moment.zone != CONVERTED else self._zone
+        return zones.read(moment.zone) if moment.zone and moment.zone != CONVERTED else self.zone
 
     def civil(self, moment: Moment, where: ZoneInfo, at: time | None = None) -> datetime:
         """On the clock of a zone. A day has the time `at`, or that of reminders of days."""
@@ -152,7 +152,7 @@ class Series:
         if not master.start.is_date and not moment.is_date:
             return self.civil(moment, where)
         is_midnight = moment.is_date or moment.at.endswith("T000000")
-        return datetime.combine(moment.civil if is_midnight else self.civil(moment, self._zone), start.time())
+        return datetime.combine(moment.civil if is_midnight else self.civil(moment, self.zone), start.time())
 
 
 def _repeats(event: FileEvent | None) -> TypeGuard[FileEvent]:

@@ -146,7 +146,17 @@ def test_cancelled_and_past_events_have_none() -> None:
 
 def test_words_are_data() -> None:
     [entry] = found("UID:1\nDTSTART:20260105T090000Z\nSUMMARY:{name}\\, see\n  you\nLOCATION:Room 5").entries
-    assert (entry.title, entry.body) == ("{ name }, see you", "At 09:00, Room 5")
+    assert (entry.title, entry.body) == ("{ name }, see you", "At 10:00, Room 5")
+
+
+def test_a_time_of_another_zone_is_on_the_readers_clock_or_names_it() -> None:
+    once = "UID:1\nDTSTART;TZID=America/New_York:20260105T090000"
+    [entry] = found(once).entries
+    assert (entry.body, entry.time_zone) == ("At 15:00", "America/New_York")
+    [entry] = found(f"{once}\nRRULE:FREQ=WEEKLY\nLOCATION:Room 5").entries
+    assert entry.body == "At 09:00, New York time, Room 5"
+    [entry] = found("UID:1\nDTSTART;TZID=Europe/Berlin:20260105T090000\nRRULE:FREQ=WEEKLY").entries
+    assert entry.body == "At 09:00"
 
 
 @pytest.mark.parametrize("text", ["", "<html>", "BEGIN:VCALENDAR\nBEGIN:VEVENT\nUID:1", "END:VCALENDAR"])

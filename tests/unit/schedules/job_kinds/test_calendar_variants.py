@@ -244,7 +244,7 @@ QUOTED = "ENCODING=QUOTED-PRINTABLE"
 def test_quoted_printable_text_is_read_as_vcalendar_1_writes_it(lines: list[str], title: str, body: str) -> None:
     event = "\n".join(("UID:1", Z, *lines))
     [entry] = found(file(event).replace("VERSION:2.0", "VERSION:1.0")).entries
-    assert (entry.title, entry.body) == (title, f"At 09:00{body}")
+    assert (entry.title, entry.body) == (title, f"At 10:00{body}")
 
 
 def test_an_event_that_does_not_end_counts_where_the_calendar_does() -> None:
