@@ -15,6 +15,8 @@ from schedules.rules import words
 
 _SMALLER = {"hours": ("minutes", 60), "minutes": ("seconds", 60), "days": ("hours", 24), "years": ("months", 12)}
 _MINUTES = {"minutes": 1, "hours": 60, "days": 24 * 60, "weeks": 7 * 24 * 60}
+# A week or two, to many: "heute in acht Tagen", "de hoy en quince días".
+_IDIOMS = ([(8, "days")], [(15, "days")])
 _MONTHS = {"months": 1, "quarters": 3, "years": 12}
 
 
@@ -212,12 +214,15 @@ ACTIONS: Mapping[str, Callable[..., Any]] = {
     "feast_in": lambda text, today, ahead: _feast(text, today.year + ahead),
     "quarter": lambda number, year=0: _day(day=1, month=3 * number - 2, year=year),
     # Weekdays, and days from today.
-    "weekdays_of": lambda day: day.weekdays or None,
+    "weekdays_of": lambda day: (5, 6) if day == Day(weekdays=(5,), weekday=5) else day.weekdays or None,
     "weekend": lambda: Day(weekdays=(5,), weekday=5),
     # Before that weekday, "el viernes que viene" may be the one of this week.
     "of_next_week": lambda weekday, today: _coming(1, weekday, today) if weekday <= today.weekday() else None,
     "next_date": lambda day: day if day.month or day.movable else None,
     "days_later": lambda number, today, part="": Day(exact=today + timedelta(days=number), part=part),
+    "later_than": lambda lengths, number, today: (
+        None if lengths in _IDIOMS else _shifted(lengths, Day(exact=today + timedelta(days=number)), 1, today)
+    ),
     "with_part": lambda day, part: None if day.part else replace(day, part=part),
     # Later in this year, "next December" may be that of next year.
     "next_month": lambda month, today: Day(month=month) if month <= today.month else None,
@@ -225,6 +230,7 @@ ACTIONS: Mapping[str, Callable[..., Any]] = {
     "months_span": lambda first, last, year=0: Day(month=first, year=year, until=Day(day=-1, month=last, year=year)),
     "thousands": lambda thousand, rest=0: 2000 + rest if thousand == 2 and rest < 100 else None,
     "before_year": lambda year: Day(exact=date(year - 1, 12, 31)),
+    "every_of": lambda of: of.every if of.repeats else None,
     "each_part": lambda part, number=1: Day(every=(number, "days"), part=part, repeats=True),
     # Times of day.
     "named": lambda times, number=12: times if number == 12 else None,

@@ -24,7 +24,10 @@ HINTS = {
     "passed": _("“{what}” has passed. Write a later time, such as “today 23:00” or “tomorrow 9:00”."),
     "date": _("“{what}” is not in the calendar. Write a date such as 24 December or 2026-12-24."),
     "slashes": _("“{what}” can be read two ways. Write the month as a word, such as 3 April, or 2026-04-03."),
-    "two-days": _("Two days are named: “{what}”. Keep one; a title with such words goes into quotes."),
+    "two-days": (
+        _("Two days are named: “{what}”. Keep one, or write “every Monday and Friday”; a title with such words goes "
+          "into quotes.")
+    ),
     "two-repeats": _("Two repetitions are named: “{what}”. Keep one, and make a second reminder for the other."),
     "two-ends": _("Two ends are named: “{what}”. Keep one."),
     "two-times": (

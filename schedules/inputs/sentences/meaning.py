@@ -163,10 +163,10 @@ class _Meaning:
         return self._certain(day, moment)
 
     def _after_midnight(self, day: Day, at: time) -> datetime:
-        """The night of a day ends on the next one."""
-        self._fits(day.exact is not None and (day.part == "night" or not at.hour))
+        """The night of a day ends on the next one, and 24:00 is the next one's midnight."""
+        self._fits(len(day.weekdays) < 2 and not day.nth and (day.part == "night" or not at.hour))
         is_today = day.exact == self.now.date()
-        return self._first(at) if is_today else datetime.combine(day.next(self.now), at) + _DAY
+        return self._first(at) if is_today else self._certain(day, datetime.combine(day.next(self.now), at)) + _DAY
 
     def _certain(self, day: Day, moment: datetime) -> datetime:
         """Asks if another day may be meant. A day that has begun means a later hour, if none is named."""
@@ -246,6 +246,8 @@ class _Meaning:
             return self._within_day(number, unit)
         if sentence.hours:
             raise NotUnderstood("range", sentence.spans["hours"].text)
+        times = [one.within(sentence.part) if sentence.part else one for one in sentence.times]
+        self._fits(not sentence.day or all(one is None or one.hour < 24 for one in times))  # else on another weekday
         return self._at_times(number, unit) if len(sentence.times) > 1 else self._repetition(number, unit)
 
     def _leave_out(self, number: int, unit: str) -> str:
@@ -271,6 +273,8 @@ class _Meaning:
             # "of March" may mean "every year".
             self._fits(number % 12 == 0)
             number, unit = number // 12, "years"
+        if day.weekdays and unit == "days" and number % 7 == 0:
+            number, unit = number // 7, "weeks"
         self._fits(unit == day.unit)
         return day.repetition(unit, number, at)
 

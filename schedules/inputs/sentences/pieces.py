@@ -24,6 +24,7 @@ _YEARS = range(1900, 2200)
 _FOREIGN = {"weekday", "plural", "every", "adverb", "workdays", "monfris"}
 # From here on, a year of two digits may be of the last century.
 _NEXT_CENTURY = 40
+_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
 _FRACTIONS = {"1/2": 0.5, "1/4": 0.25, "3/4": 0.75}
 # They have every set of kinds that a token can have besides those of the words.
 _SAMPLES = """@daily Asia/Tokyo UTC+1 2026-12-24 10/12 13/13 1/2 31.12.2026 24.12. 9am 9:00 9h30 9.10 23.13 31.12
@@ -32,12 +33,16 @@ _SAMPLES = """@daily Asia/Tokyo UTC+1 2026-12-24 10/12 13/13 1/2 31.12.2026 24.1
 
 @dataclass(frozen=True)
 class Lexicon:
-    """The words of English and of a language, which go before. `foreign` are words of other languages' times."""
+    """The words of English and of a language, which go before. `foreign` are words of other languages' times.
+
+    `spelling` has a phrase as it is written, by how it is folded.
+    """
 
     phrases: Mapping[tuple[str, ...], Mapping[str, Any]]
     preambles: tuple[str, ...]
     ordinary: frozenset[str]
     foreign: frozenset[str]
+    spelling: Mapping[str, str]
     token: re.Pattern[str]
 
     def kind_sets(self) -> Iterator[frozenset[str]]:
@@ -66,6 +71,7 @@ def lexicon(language: str) -> Lexicon:
         tuple(preamble for of in data for preamble in of["preambles"]),
         frozenset(fold(" ".join(of["ordinary"] for of in data)).split()),
         frozenset().union(*(_foreign(name) for name in languages() if name not in spoken)),
+        {fold(phrase): phrase for of in data for _, _, phrase in _entries(of)},
         _token(r"\s?" if "am" in phrases["am",] else "", data[-1]),
     )
 
@@ -129,8 +135,9 @@ def _entries(data: Mapping[str, Any]) -> Iterator[tuple[str, Any, str]]:
 
 
 def _forms(word: str, data: Mapping[str, Any]) -> list[str]:
-    """A word with "~" at its end has each of the language's endings."""
-    return [word[:-1] + end for end in data["endings"].split()] if word[1:].endswith("~") else [word]
+    """A word with "~" at its end has each of the language's endings; umlauts may be written as "ae"."""
+    forms = [word[:-1] + end for end in data["endings"].split()] if word[1:].endswith("~") else [word]
+    return [*dict.fromkeys(one for form in forms for one in (form, form.translate(_UMLAUTS)))]
 
 
 def _compounds(patterns: list[str], tables: Mapping[str, Mapping[str, str]]) -> Iterator[tuple[str, Any, str]]:
@@ -226,7 +233,8 @@ def _digits(text: str) -> dict[str, Any]:
 def _clock(text: str, kind: str = "clock") -> dict[str, Any]:
     numbers = (int(one) for one in re.findall(r"\d{1,2}(?=(?:\d\d)?(?!\d))", text))
     hour, minute, second, *_rest = [*numbers, 0, 0]
-    time(hour, minute, second)
+    if (hour, minute, second) != (24, 0, 0):
+        time(hour, minute, second)
     clock = Clock(hour, minute, second, is_open=1 <= hour <= 12 and text[0] != "0")
     return {kind: (clock,)} | ({"hm": hour * 60 + minute} if "h" in text else {})
 

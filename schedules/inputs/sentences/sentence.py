@@ -126,9 +126,14 @@ class Sentence:
         self.day = None if day == Day(every=day.every, part=day.part, repeats=True) else day
 
     def _narrow(self, piece: Piece, month: Day) -> None:
-        """A second day can only be the month of the first one."""
+        """A second day can only be the month of the first one, or a span in which that repeats."""
         if self.day is None:
             raise NotUnderstood("two-days", piece.text)
+        if self.day.until and month.repeats:
+            self.day, month = month, self.day
+        if self.day.repeats and month.until and not (self.starts or self.ends):
+            self.starts, self.ends = replace(month, until=None), month.until
+            return
         if not month.is_month or month.year or self.day.month:
             raise NotUnderstood("two-days", f"{self.spans['day'].text} {piece.text}")
         self.within = month
@@ -136,7 +141,11 @@ class Sentence:
     def _resolve_step(self) -> None:
         """A day that repeats has its own step; else an adverb says one, such as "monthly"."""
         adverb = next((piece for piece in self.pieces if "adverb" in piece.kinds), None)
-        if self.every is None and self.day and self.day.repeats:
+        if adverb and self.day and self.day.weekdays and self.day.repeats and adverb.kinds["adverb"][1] == "weeks":
+            if self.every not in (None, (1, "weeks"), adverb.kinds["adverb"]):
+                raise NotUnderstood("two-repeats", adverb.text)
+            self.every, adverb.is_used = adverb.kinds["adverb"], True
+        elif self.every is None and self.day and self.day.repeats:
             self.every = (1, self.day.unit)
         elif adverb and not (self.every or self.wait or self._is_once(adverb.kinds["adverb"])):
             self.every, adverb.is_used = adverb.kinds["adverb"], True

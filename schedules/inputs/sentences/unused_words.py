@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _QUOTES = ('"', "“", "„", "«")
 _SKIPPED = {"the", "of", "at", "las", "on", "in", "a"}
 _MARKS = {"stop", "and", "dash", "open", "close", "slash", "plus", "near"}
+_MARKS_AROUND = " ,;:–—-"
 _SHORT = {"am", "weakday", "weakmonth"}
 _SHARES = ("1/2", "1/3", "2/3", "1/4", "3/4")
 _FUZZY = {"weekday", "month", "rel", "part", "plural", "tonight", "over", "weakmonth"}
@@ -39,7 +40,7 @@ def check(sentence: Sentence, lexicon: Lexicon) -> None:
         if word in lexicon.foreign:
             raise NotUnderstood("rest", piece.text)
         if meant := _misspelt(word, lexicon):
-            raise NotUnderstood("typo", piece.text, day=meant)
+            raise NotUnderstood("typo", piece.text, day=lexicon.spelling[meant])
 
 
 def _refusal(code: str, at: int, sentence: Sentence) -> NotUnderstood:
@@ -94,6 +95,7 @@ _BESIDE: Mapping[str, Callable[[Piece, Sentence], object]] = {
     "ordinary": lambda piece, sentence: (
         piece.kinds.keys() == {"label"} and len(piece.text) > 2 and piece.text.isalpha()
     ),
+    "large": lambda piece, sentence: piece.kinds.get("digits", 0) > 99 and not piece.kinds.keys() & {"hhmm", "year"},
     "share": lambda piece, sentence: sentence.every and piece.text.replace(" ", "") in _SHARES,
     "fit": lambda piece, sentence: "part" in piece.kinds and _are_in(sentence.times, piece.kinds["part"]),
     "untimed": lambda piece, sentence: "loose" in piece.kinds and not (sentence.times or sentence.every),
@@ -159,7 +161,10 @@ def title(pieces: list[Piece], lexicon: Lexicon) -> str:
         is_quoted = len(piece.text) > 1 and piece.text.startswith(_QUOTES)
         text += " " * (piece.start > last) + (piece.text[1:-1] if is_quoted else piece.text)
         last = piece.end
-    text = " ".join(text.split()).strip(" ,;:–-").removesuffix(" .").removeprefix(". ")
+    # Of several marks around words that were used, one remains.
+    text = re.sub(r"[,;:]?(?:\s+[,;:])+(?=\s|$)", lambda marks: marks[0].split()[0], text)
+    text = " ".join(text.split()).strip(_MARKS_AROUND).removesuffix(" .").removeprefix(". ").strip(_MARKS_AROUND)
     text = re.sub(r" (?=[!?])|\( *\) ?", "", text)
-    preamble = next((one for one in lexicon.preambles if fold(f"{text} ").startswith(f"{fold(one)} ")), "")
-    return text[len(preamble) :].strip() if re.search(r"\w", text) else ""
+    begin = re.sub(r"[,:]? |$", " ", fold(text))
+    preamble = next((one for one in lexicon.preambles if begin.startswith(f"{fold(one)} ")), "")
+    return text[len(preamble) :].strip(" ,:") if re.search(r"\w", text) else ""

@@ -120,10 +120,19 @@ def test_a_time_of_another_language_is_no_title(line: str, language: str, word: 
     [
         *(
             (line, "de")
-            for line in ("Müll Sa./So. 8 Uhr", "Müll an Feiertagen 8 Uhr", "Müll vierzehntägig samstags 8 Uhr")
+            for line in (
+                "Müll Sa./So. 8 Uhr",
+                "Müll an Feiertagen 8 Uhr",
+                "Anruf ca. 17 Uhr morgen",
+                "jeden Montag zehnmal 9 Uhr Kurs",
+                "jeden Freitag 24 Uhr Kino",
+                "heute in acht Tagen Kino",
+                "webinar 9:00 Europa/Berlin",
+            )
         ),
         *((line, "es") for line in ("basura mar. 9:00", "basura L-V 9:00", "basura a las 9 hora de Londres")),
         *((line, "es") for line in ("llamar a las 12 de la mañana", "llamar mañana a las 9 aprox")),
+        *((line, "es") for line in ("yoga L, X y V a las 19:00", "llamar a eso de las 17:00", "informe final de mes")),
     ],
 )
 def test_days_and_zones_that_are_not_understood_do_not_become_words_of_the_title(line: str, language: str) -> None:
@@ -166,6 +175,13 @@ def test_each_line_that_is_not_understood_is_refused_with_a_hint() -> None:
         # What is wrong, and what would be right.
         assert len(str(caught.value)) > 30, line
         assert "{" not in str(caught.value), line
+
+
+@pytest.mark.parametrize(("line", "meant"), [("manyana 9:00 cita", "mañana"), ("miércles 9:00 cita", "miércoles")])
+def test_a_misspelt_word_is_shown_as_it_is_written(line: str, meant: str) -> None:
+    with pytest.raises(NotUnderstood) as caught:
+        read(line, WEDNESDAY, BERLIN, "es")
+    assert caught.value.code == "typo" and meant in str(caught.value)
 
 
 def test_what_may_mean_two_things_is_asked() -> None:
