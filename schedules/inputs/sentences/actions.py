@@ -153,6 +153,12 @@ def _shifted(lengths: list[Step], since: Day, sign: int, today: date) -> Day | N
     return replace(since, shift=tuple((number * sign, unit) for number, unit in lengths))
 
 
+def _days_from(lengths: list[Step], since: Day, today: date) -> Day | None:
+    """ "for 5 days from Monday" """
+    last = _shifted([*lengths, (-1, "days")], since, 1, today)
+    return replace(since, until=last) if last else None
+
+
 def _every(value: Day, number: int = 1) -> Day:
     """A repetition of the day, as in "every Friday" or "every 2nd Tuesday of the month"."""
     if value.is_once or number < 1 or (number > 1 and not value.weekdays):

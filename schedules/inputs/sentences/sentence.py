@@ -153,6 +153,8 @@ class Sentence:
     def _is_once(self, step: Step) -> bool:
         """Whether the day is one that `step` does not go with, as in "monthly report on Friday"."""
         day = self.day or Day()
+        if day.until and day.until.shift and step == (1, "days"):
+            return False
         return day.is_dated or (bool(day.weekdays) and step[1] != "weeks")
 
     def _take_limits(self) -> None:

@@ -132,7 +132,15 @@ def test_a_time_of_another_language_is_no_title(line: str, language: str, word: 
         ),
         *((line, "es") for line in ("basura mar. 9:00", "basura L-V 9:00", "basura a las 9 hora de Londres")),
         *((line, "es") for line in ("llamar a las 12 de la mañana", "llamar mañana a las 9 aprox")),
-        *((line, "es") for line in ("yoga L, X y V a las 19:00", "llamar a eso de las 17:00", "informe final de mes")),
+        *(
+            (line, "es")
+            for line in (
+                "yoga L, X y V a las 19:00",
+                "llamar a eso de las 17:00",
+                "informe final de mes",
+                "lunes por medio basura",
+            )
+        ),
     ],
 )
 def test_days_and_zones_that_are_not_understood_do_not_become_words_of_the_title(line: str, language: str) -> None:
