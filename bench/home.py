@@ -82,7 +82,7 @@ def installation() -> Iterator[tuple[list[int], str]]:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/") as page:
             page.read()
         keepers = [int(keeper.read_text()) for keeper in var.glob("*/keeper")]
-        yield [server.pid, *keepers], as_superuser(Postgres(var).url() or "")
+        yield [server.pid, *keepers], as_superuser(Postgres(var).url)
     finally:
         server.terminate()
         server.wait(90)

@@ -149,8 +149,8 @@ def _when_ready(engine: Engine) -> str:
             if engine.failure.exists() or started == 2:
                 break
             started += _bring_up(engine)
-        if (url := engine.url()) and engine.answers():
-            return url
+        if engine.answers():
+            return engine.url
         time.sleep(0.02)
     raise EngineFailed(f"{engine.title} does not start in {_short(engine.home)}: {engine.failure_reason()}")
 

@@ -48,12 +48,6 @@ class Engine(ABC):
             account.open_path_to(self.data)
             if not account.may_run(executable):
                 raise EngineFailed(f"the user {account.name} cannot run {executable}: start as a plain user")
-        self.make_data(account)
-
-    def make_data(self, account: Account | None) -> None:
-        """Make the directories of the data and of the socket, unless they exist."""
-        self.make_private(self.data, account)
-        self.make_private(self.socket.parent, account)
 
     @property
     def socket(self) -> Path:
@@ -74,7 +68,8 @@ class Engine(ABC):
     def start(self, arguments: list[str], log: int, environment: Mapping[str, str] | None = None) -> Server:
         """Start the server with these arguments, as the owner of its data."""
         account = account_for(self.data)
-        self.make_private(self.socket.parent, account)
+        for directory in (self.data, self.socket.parent):
+            self.make_private(directory, account)
         return subprocess.Popen(
             [self.locate(), *arguments],
             cwd=self.data,
@@ -85,28 +80,17 @@ class Engine(ABC):
             **run_as(account),
         )
 
+    @property
+    @abstractmethod
+    def url(self) -> str: ...
+
     @abstractmethod
     def answers(self) -> bool:
-        """Whether the server at `url()` takes commands now."""
+        """Whether the server at `url` takes commands now."""
 
     @abstractmethod
     def recorded_pid(self) -> int | None:
         """The process id in the server's pid file, which may be stale."""
-
-    def url(self) -> str | None:
-        """The URL of the last start; None before the first."""
-        try:
-            return (self.home / "url").read_text()
-        except FileNotFoundError:
-            return None
-
-    def remember(self, url: str) -> None:
-        fresh = self.home / "url.new"
-        with suppress(FileNotFoundError):
-            fresh.unlink()
-        with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            file.write(url)
-        fresh.replace(self.home / "url")
 
     def failure_reason(self) -> str:
         """The reason that the keeper wrote, else the end of the log, in one line."""

@@ -54,25 +54,25 @@ class Postgres(Engine):
             "or set DATABASE_URL, for example postgresql://carillon:password@127.0.0.1:5432/carillon"
         )
 
-    def make_data(self, account: Account | None) -> None:
+    def prepare(self) -> None:
+        super().prepare()
         if not self.data.exists():
-            self._make_cluster(account)
+            self._make_cluster(account_for(self.data))
         elif (version := (self.data / "PG_VERSION").read_text().strip()) != _VERSION:
             raise EngineFailed(
                 f"{self.data} was made by PostgreSQL {version}, which PostgreSQL {_VERSION} cannot read: "
                 "move it away to begin with an empty database, or set DATABASE_URL to a server that reads it"
             )
-        super().make_data(account)
-        self._remember()
 
     @property
     def _has_role(self) -> Path:
         """A file that says that the cluster has our role. A server that an earlier release left running has none."""
         return self.data / "carillon.role"
 
-    def _remember(self) -> None:
+    @property
+    def url(self) -> str:
         role = _ROLE if self._has_role.exists() else "postgres"
-        self.remember(f"postgresql://{role}@/{_DATABASE}?host={quote(str(self.socket.parent))}")
+        return f"postgresql://{role}@/{_DATABASE}?host={quote(str(self.socket.parent))}"
 
     def _make_cluster(self, account: Account | None) -> None:
         """Make it in another directory and rename it, so that an interrupted run leaves no half of a database."""
@@ -121,7 +121,6 @@ class Postgres(Engine):
             account = account_for(self.data)
             self._run([*_SINGLE, "-D", str(self.data), _DATABASE], self.data, account, _HAND_OVER)
             self._has_role.touch()
-            self._remember()
         settings = {
             "listen_addresses": "",
             "unix_socket_directories": f'"{self.socket.parent}"',

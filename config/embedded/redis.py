@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import ClassVar
 from urllib.parse import quote
 
-from config.embedded.account import Account
 from config.embedded.engine import Engine, EngineFailed, Server
 
 
@@ -34,9 +33,9 @@ class Redis(Engine):
             "or set REDIS_URL, for example redis://:password@127.0.0.1:6379/0"
         )
 
-    def make_data(self, account: Account | None) -> None:
-        super().make_data(account)
-        self.remember(f"unix://{quote(str(self.socket))}?db=0")
+    @property
+    def url(self) -> str:
+        return f"unix://{quote(str(self.socket))}?db=0"
 
     def launch(self, log: int) -> Server:
         settings = {

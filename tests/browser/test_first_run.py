@@ -17,6 +17,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from config.embedded.locks import is_free
+from config.embedded.postgres import Postgres
 from demo.installation import wait_until
 from demo.receivers import HTTPReceiver, Reply
 from tests.browser.conftest import fits
@@ -151,7 +152,7 @@ def test_a_failure_is_told_in_the_inbox_at_once_though_mails_are_files_and_hours
         expect(page.locator("#past-times")).to_contain_text("failed")
     page.reload()
     expect(page.locator("#outcome")).to_contain_text(re.compile("Reaches nobody: “Pager” was disabled. .*410"))
-    with psycopg.connect((started.var / "postgres" / "url").read_text().strip()) as connection:
+    with psycopg.connect(Postgres(started.var).url) as connection:
         connection.execute(SOON)
 
     page.goto(f"{started.url}/inbox/")
