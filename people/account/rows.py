@@ -27,7 +27,8 @@ def references(model: type[models.Model]) -> tuple[Key, ...]:
 @cache
 def attached(model: type[models.Model]) -> tuple[Key, ...]:
     """The one-to-one keys of `model` to rows that are nobody else's, such as the mirror of a schedule in beat."""
-    return tuple(field for field in model._meta.concrete_fields if isinstance(field, models.OneToOneField))
+    keys = (field for field in model._meta.concrete_fields if isinstance(field, models.OneToOneField))
+    return tuple(key for key in keys if key.related_model not in tables())
 
 
 @cache

@@ -52,6 +52,7 @@ from tests.make import (
     signed_in,
     take,
 )
+from watches.models import PingKey
 
 PASSWORD = "bell-tower-42"
 
@@ -121,6 +122,17 @@ def test_no_row_remains_in_any_table(person: User) -> None:
     assert rows_of(person.pk) == {}
     assert PeriodicTask.objects.count() == tasks - mirrors
     assert rows_of(other.pk) == before and Schedule.objects.filter(id=fill_of_other.id).exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_each_chunk_of_a_deletion_can_be_committed(person: User) -> None:
+    """The account's row goes last, also where a row of its own is keyed by it."""
+    fill(person)
+    PingKey.objects.get_or_create(user=person)
+    EmailAddress.objects.get_or_create(user=person, email=person.email)
+    deletion.request(person)
+    assert deletion.delete_requested() == 1
+    assert rows_of(person.pk) == {}
 
 
 def test_every_table_with_a_key_to_a_person_is_deleted_or_keeps_no_name() -> None:
