@@ -9,10 +9,11 @@ import ssl
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import SplitResult, parse_qsl, unquote, urlencode
+from urllib.parse import SplitResult, parse_qsl, urlencode
 
 import certifi
-from psycopg import pq
+from psycopg import ProgrammingError, pq
+from psycopg.conninfo import conninfo_to_dict
 
 from config.environment.env import Misconfigured, is_local, split_url
 
@@ -45,36 +46,32 @@ def database(value: str, name: str = "DATABASE_URL") -> dict[str, Any]:
     parts = split_url(name, value, _DATABASE, of_servers=True)
     if parts.scheme not in {"postgres", "postgresql"}:
         raise Misconfigured(name, "does not start with postgresql:// (Carillon needs PostgreSQL)", _DATABASE)
-    if not (path := unquote(parts.path[1:])) or "/" in path:
+    _refuse_unknown(name, _options(name, parts, _DATABASE))
+    try:
+        options: dict[str, Any] = conninfo_to_dict(value)
+    except ProgrammingError:
+        raise Misconfigured(name, "is not a URL that libpq can read", _DATABASE) from None
+    host, port = options.pop("host", ""), options.pop("port", "")
+    if not (path := options.pop("dbname", "")) or "/" in path:
         raise Misconfigured(name, "does not end with the name of a database", _DATABASE)
-    given = _options(name, parts, _DATABASE)
-    _refuse_unknown(name, given)
-    host, port = _servers(name, parts, given)
+    if re.fullmatch(r"[\d,]*", port) is None:
+        raise Misconfigured(name, "has a port that is not a number", _DATABASE)
     session = "read-write" if name == "DATABASE_URL" else "prefer-standby"
     chosen = {"target_session_attrs": session} if "," in host else {}
     return {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": path,
-        "USER": unquote(parts.username or ""),
-        "PASSWORD": unquote(parts.password or ""),
+        "USER": options.pop("user", ""),
+        "PASSWORD": options.pop("password", ""),
         "HOST": host,
-        "PORT": port,
-        "OPTIONS": DATABASE_TIMEOUTS | chosen | _encryption(host, given) | given,
+        "PORT": port if port.strip(",") else "",
+        "OPTIONS": DATABASE_TIMEOUTS | chosen | _encryption(host, options) | options,
     }
 
 
-def _servers(name: str, parts: SplitResult, given: dict[str, str]) -> tuple[str, str]:
-    """The hosts and the ports, with commas between them; the options in `given` go first."""
-    hosts = parts.netloc.rpartition("@")[2].split(",")
-    servers = [split_url(name, f"//{server}", _DATABASE) for server in hosts]
-    ports = [str(server.port or "") for server in servers]
-    host = given.pop("host", "") or ",".join(unquote(server.hostname or "") for server in servers)
-    return host, given.pop("port", "") or (",".join(ports) if any(ports) else "")
-
-
-def _refuse_unknown(name: str, given: dict[str, str]) -> None:
-    options = {option.keyword.decode() for option in pq.Conninfo.get_defaults()} - _NOT_FOR_US
-    if unknown := sorted(given.keys() - options):
+def _refuse_unknown(name: str, given: Mapping[str, str]) -> None:
+    known = {option.keyword.decode() for option in pq.Conninfo.get_defaults()} - _NOT_FOR_US
+    if unknown := sorted(given.keys() - known):
         problem = f"has the option {unknown[0]}, which is not one of libpq's for a connection"
         raise Misconfigured(name, problem, f"{_DATABASE}?application_name=carillon")
 
