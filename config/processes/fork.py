@@ -80,14 +80,14 @@ def _run(run: Callable[[], object], parent: int) -> None:
 
 @dataclass(eq=False)
 class ForkedChild:
-    """A program of Python that runs as a fork: `command` is `python -m module arguments`.
+    """A program of Python that runs as a fork: `run`, which finds its command line in `sys.argv`.
 
     Each line that it writes goes to `on_line` (line, name). It is ready once `ready_sign` appears in a line, or
-    `ready_check` returns True. `run` finds the arguments of `command` in `sys.argv`.
+    `ready_check` returns True.
     """
 
     name: str
-    command: list[str]
+    argv: list[str]
     run: Callable[[], object]
     _: KW_ONLY
     on_line: Callable[[str, str], None]
@@ -144,8 +144,7 @@ class ForkedChild:
         os.close(output)
         assert isinstance(sys.stdout, TextIOWrapper)  # noqa: S101
         sys.stdout.reconfigure(line_buffering=True)
-        _python, _m, module, *arguments = self.command
-        sys.argv = [f"{module}/__main__.py", *arguments]
+        sys.argv = self.argv
         self.run()
 
     def _receive(self, output: int) -> None:

@@ -10,7 +10,6 @@ import gc
 import http.client
 import multiprocessing
 import os
-import runpy
 import signal
 import socket
 import sys
@@ -23,10 +22,12 @@ from importlib.util import find_spec, module_from_spec
 from multiprocessing.connection import Connection
 from typing import Any
 
+from django.conf import settings
+
 from config import embedded, preflight
 from config.celery import app
 from config.environment import env
-from config.processes.commands import print_line, role_of, web_command, worker_command
+from config.processes.commands import print_line, role_of, web_command
 from config.processes.fork import ForkedChild, fill_free_places, fork, read_outputs, release_memory
 
 _READY_WITHIN = 90.0  # seconds
@@ -44,17 +45,17 @@ class Server:
         self.first_admin = ""
         self.signals = 0
         self.last_line_at = 0.0
-        self.web = self._child("web", web_command(host, port), _serve, ready_check=self._web_answers)
+        self.web = self._child("web", web_command(host, port)[2:], _serve, ready_check=self._web_answers)
         # INFO is the level of the lines that we wait for.
-        self.worker = self._child("worker", worker_command("worker", "INFO"), _work, ready_sign=" ready.")
-        beat = [sys.executable, "-m", "celery", "-A", "config", "--quiet", "beat", "--loglevel", "INFO"]
+        worker, beat = (["celery", name, "--loglevel", "INFO"] for name in ("worker", "beat"))
+        self.worker = self._child("worker", worker, _work, ready_sign=" ready.")
         self.beat = self._child("beat", beat, _beat, ready_sign="beat: Starting...")
         self.deaths: dict[ForkedChild, deque[float]] = {
             child: deque(maxlen=_DEATHS) for child in (self.web, self.worker, self.beat)
         }
 
-    def _child(self, name: str, command: list[str], run: Callable[[], object], **readiness: Any) -> ForkedChild:
-        return ForkedChild(name, command, run, on_line=self._on_line, **readiness)
+    def _child(self, name: str, argv: list[str], run: Callable[[], object], **readiness: Any) -> ForkedChild:
+        return ForkedChild(name, argv, run, on_line=self._on_line, **readiness)
 
     @property
     def address(self) -> str:
@@ -134,8 +135,7 @@ class Server:
         print_line("Stopped.")
 
     def _web_answers(self) -> bool:
-        host = self.address.removeprefix("http://").rsplit(":", 1)[0].strip("[]")
-        connection = http.client.HTTPConnection(host, self.port, timeout=5)
+        connection = http.client.HTTPConnection(self.address.removeprefix("http://"), timeout=5)
         with suppress(OSError, http.client.HTTPException), closing(connection):
             connection.request("GET", "/healthz")
             return connection.getresponse().status == 200
@@ -162,10 +162,8 @@ _filling: list[bytes] = []
 
 def _load() -> None:
     """Import what the children share. It opens no connection to PostgreSQL or Redis and starts no thread."""
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     import django
     from django.apps import apps
-    from django.conf import settings
 
     # django-ninja asks this package for a signal. Its other modules are for tests, and take 5 MiB.
     if spec := find_spec("django.test"):
@@ -204,15 +202,16 @@ _SHARED = (
 
 def _serve() -> None:
     _use_own_connections()
-    runpy.run_module("uvicorn", run_name="__main__", alter_sys=True)
+    import uvicorn
+
+    uvicorn.main()
 
 
 # The command line of Celery would load 8 MiB of modules.
 def _work() -> None:
     _use_own_connections()
-    queues = ",".join(env.queues(env.job_queues("JOB_QUEUES")))
     quick = {"without_mingle": True, "without_gossip": True}
-    worker = app.Worker(hostname="worker@", queues=queues, loglevel="INFO", quiet=True, **quick)
+    worker = app.Worker(hostname="worker@", queues=settings.QUEUES, loglevel="INFO", quiet=True, **quick)
     worker.start()
     sys.exit(worker.exitcode)
 
@@ -224,8 +223,6 @@ def _beat() -> None:
 
 def _use_own_connections() -> None:
     """Correct what the settings took from the command line of this process. Only web and worker have threads."""
-    from django.conf import settings
-
     role = role_of(sys.argv)
     for database in settings.DATABASES.values():
         options = database["OPTIONS"]
@@ -252,7 +249,6 @@ def _set_up(sent: Connection) -> None:
 
 def _invite_first_admin() -> str:
     """Create an admin if there is none. Return what the operator must do until somebody can sign in as one."""
-    from django.conf import settings
     from django.contrib.auth import get_user_model
 
     from people.sign_in.address_undo import password_page
