@@ -129,11 +129,6 @@ class PeriodicTaskAdmin(BaseAdmin):
         key = as_uuid(term)
         return rows.filter(name__startswith=term) if key is None else rows.filter(mirrored_schedule=key)
 
-    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
-        if _schedule(obj):
-            kwargs["form"] = forms.ModelForm  # stock's form cannot do without its fields
-        return super().get_form(request, obj, change, **kwargs)
-
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         if _schedule(obj) is None:
             return super().get_fieldsets(request, obj)
