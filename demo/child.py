@@ -13,10 +13,19 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field
 
+from config.environment import env
 from config.processes.commands import print_line
 
 _DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG of <sys/prctl.h>
 _prctl = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
+
+
+def worker_command(name: str, level: str) -> list[str]:
+    """The command of a worker with threads, for all queues; `level` is that of its log."""
+    celery = [sys.executable, "-m", "celery", "-A", "config", "--quiet", "worker"]
+    quick = ["--without-mingle", "--without-gossip"]  # no messages between workers, which cost a second at the start
+    queues = ",".join(env.queues(env.job_queues("JOB_QUEUES")))
+    return [*celery, "-Q", queues, "-n", f"{name}@%h", *quick, "--loglevel", level]
 
 
 @dataclass(eq=False)

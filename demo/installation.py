@@ -24,8 +24,8 @@ from config import embedded
 from config.embedded.postgres import as_superuser
 from config.embedded.var import CHECKOUT
 from config.environment import env
-from config.processes.commands import web_command, worker_command
-from demo.child import Child
+from config.processes.commands import web_command
+from demo.child import Child, worker_command
 from demo.ports import free_port
 
 Found = TypeVar("Found")

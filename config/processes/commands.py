@@ -1,4 +1,4 @@
-"""Commands that start the processes of an installation, and what is read from them."""
+"""The command of a web process, and what command lines say of their processes."""
 
 import argparse
 import os
@@ -16,14 +16,6 @@ def web_command(host: str, port: int) -> list[str]:
     proxy = [] if believes else ["--no-proxy-headers"]
     uvicorn = [sys.executable, "-m", "uvicorn", "config.asgi:application", "--lifespan", "off"]
     return [*uvicorn, "--host", host, "--port", str(port), "--timeout-graceful-shutdown", "5", *proxy]
-
-
-def worker_command(name: str, level: str) -> list[str]:
-    """The command of a worker with threads, for all queues; `level` is that of its log."""
-    celery = [sys.executable, "-m", "celery", "-A", "config", "--quiet", "worker"]
-    quick = ["--without-mingle", "--without-gossip"]  # no messages between workers, which cost a second at the start
-    queues = ",".join(env.queues(env.job_queues("JOB_QUEUES")))
-    return [*celery, "-Q", queues, "-n", f"{name}@%h", *quick, "--loglevel", level]
 
 
 def threads_of(command: list[str]) -> bool:

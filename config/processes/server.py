@@ -210,7 +210,7 @@ def _serve() -> None:
 # The command line of Celery would load 8 MiB of modules.
 def _work() -> None:
     _use_own_connections()
-    quick = {"without_mingle": True, "without_gossip": True}
+    quick = {"without_mingle": True, "without_gossip": True}  # no messages between workers: a second at the start
     worker = app.Worker(hostname="worker@", queues=settings.QUEUES, loglevel="INFO", quiet=True, **quick)
     worker.start()
     sys.exit(worker.exitcode)

@@ -23,8 +23,7 @@ from django.db import connection
 
 from config import embedded
 from config.embedded.postgres import Postgres
-from config.processes.commands import worker_command
-from demo.child import Child
+from demo.child import Child, worker_command
 from demo.receivers import HTTPReceiver
 from events.intake import ledger
 from events.models import Event

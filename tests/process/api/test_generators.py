@@ -15,9 +15,8 @@ import pytest
 from openapi_spec_validator import validate
 
 from api.v1 import api
-from config.processes.commands import worker_command
 from demo import codes
-from demo.child import Child
+from demo.child import Child, worker_command
 from demo.receivers import HTTPReceiver
 from people import tokens
 from tests.make import make_user

@@ -18,8 +18,7 @@ import pytest
 from django.conf import settings
 from django.db import connection
 
-from config.processes.commands import worker_command
-from demo.child import Child
+from demo.child import Child, worker_command
 from demo.receivers import HTTPReceiver, Reply
 from tests import released
 from tests.process.conftest import wait_until

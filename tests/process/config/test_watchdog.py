@@ -12,8 +12,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from config.processes.commands import worker_command
-from demo.child import Child
+from demo.child import Child, worker_command
 from demo.receivers import HTTPReceiver, Reply
 from notifications.deliveries import outbox
 from notifications.models import Channel, Delivery

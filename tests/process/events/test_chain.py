@@ -9,8 +9,7 @@ from uuid import UUID
 import pytest
 from django.conf import settings
 
-from config.processes.commands import worker_command
-from demo.child import Child
+from demo.child import Child, worker_command
 from events.intake import ledger
 from events.models import Event
 from events.pure.envelope import Envelope

@@ -18,8 +18,7 @@ import pytest
 from django.conf import settings
 from django.db.models.functions import Now
 
-from config.processes.commands import worker_command
-from demo.child import Child
+from demo.child import Child, worker_command
 from events import flows
 from events.flows.incident import RAISED
 from events.intake import ledger

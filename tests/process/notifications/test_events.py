@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from celery import current_app
 
-from config.processes.commands import worker_command
-from demo.child import Child
+from demo.child import Child, worker_command
 from demo.receivers import HTTPReceiver, Reply
 from notifications.deliveries import outbox
 from tests.make import make_channel, make_delivery, make_user
