@@ -32,7 +32,7 @@ from notifications.models import Delivery
 from notifications.models.change import Follower
 from people.account import deletion, export
 from people.account.rows import tables
-from people.models import Session, User
+from people.models import OnCall, Session, User
 from people.web import account_views
 from schedules.firing import fire
 from schedules.models import Schedule
@@ -126,9 +126,10 @@ def test_no_row_remains_in_any_table(person: User) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_each_chunk_of_a_deletion_can_be_committed(person: User) -> None:
-    """The account's row goes last, also where a row of its own is keyed by it."""
+    """The account's row goes last, also where a row has a one-to-one key to it."""
     fill(person)
     PingKey.objects.get_or_create(user=person)
+    OnCall.objects.create(team=person, first=NOON.date())
     EmailAddress.objects.get_or_create(user=person, email=person.email)
     deletion.request(person)
     assert deletion.delete_requested() == 1
