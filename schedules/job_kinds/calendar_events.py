@@ -192,33 +192,32 @@ class _Reminders:
             return None
         rule = {"at": civil_time.local(self._where, at).isoformat(timespec="seconds")}
         rules.parse("once", rule, self._where.key)
-        return self._entry(key, "once", rule, at)
+        return self._entry(key, "once", rule, at, self._where)
 
     def _repeating(self, key: str, lead: Lead) -> Entry | None:
         rule, canonical, where = self._series.read(self._event, lead, self._work, self._day_at)
         following = RRule(where.key, canonical, rule).next_after(self._now, self._work)
-        return None if following is None else self._entry(key, "rrule", {"rule": canonical}, following)
+        return None if following is None else self._entry(key, "rrule", {"rule": canonical}, following, where)
 
-    def _entry(self, key: str, kind: str, rule: dict[str, Any], at: datetime) -> Entry:
+    def _entry(self, key: str, kind: str, rule: dict[str, Any], at: datetime, where: ZoneInfo) -> Entry:
+        """`where` is the zone of its rule: a change of all later dates has that of its series."""
         title = " ".join(text.without_placeholders(self._event.title).split()) or _("Event")
         return Entry(
             key=key,
             title=text.fit(title, text.MAX_SUBJECT).text,
-            body=self._body(repeats=kind == "rrule"),
+            body=self._body(where if kind == "rrule" else self._series.zone),
             kind=kind,
             rule=rule,
-            time_zone=self._where.key,
+            time_zone=where.key,
             next_slot=at,
             repeats=kind == "rrule",
         )
 
-    def _body(self, repeats: bool) -> str:
+    def _body(self, where: ZoneInfo) -> str:
         """When and where it is, and its own text. A time that repeats in another zone is not the same here all year."""
-        event, here = self._event, self._series.zone
-        where = self._where if repeats else here
-        start = self._series.civil(self._start, where)
+        event, start = self._event, self._series.civil(self._start, where)
         begins = "" if self._start.is_date else _("At %(start)s") % {"start": f"{start:%H:%M}"}
-        of_zone = words.zone_time(where.key) if begins and where.key != here.key else ""
+        of_zone = words.zone_time(where.key) if begins and where.key != self._series.zone.key else ""
         head = ", ".join(filter(None, (begins, of_zone, " ".join(event.place.split()))))
         whole = "\n\n".join(filter(None, (head, event.text, event.url)))
         return text.fit(text.without_placeholders(whole), text.MAX_BODY).text

@@ -53,7 +53,8 @@ class Zones:
         return self._own[written]
 
     def _find(self, written: str) -> str | None:
-        if name := _exact(written):
+        defined = self._definitions.get(_key(written))
+        if name := _exact(written) or (_exact(defined.value("X-LIC-LOCATION")) if defined else None):
             return name
         if (own := self.own(written)) is not None:
             return _alike(own, self._now) or CONVERTED

@@ -67,6 +67,7 @@ SERIES = {
     "one date cancelled": ([one(Z, DAILY), one("RECURRENCE-ID:20260106T090000Z", "DTSTART:20260106T090000Z", "STATUS:CANCELLED")], "01-05 09:00 01-07 09:00 01-08 09:00"),
     "the changed date stands before its series": ([one("RECURRENCE-ID:20260106T090000Z", "DTSTART:20260106T150000Z"), one(Z, DAILY)], "01-05 09:00 01-06 15:00 01-07 09:00 01-08 09:00"),
     "this and future": ([one(Z, DAILY), one("RECURRENCE-ID;RANGE=THISANDFUTURE:20260107T090000Z", "DTSTART:20260107T110000Z")], "01-05 09:00 01-06 09:00 01-07 11:00 01-08 11:00"),
+    "this and future, of another zone": ([one(BERLIN_9, DAILY), one("RECURRENCE-ID;RANGE=THISANDFUTURE:20260107T080000Z", "DTSTART:20260107T100000Z")], "01-05 08:00 01-06 08:00 01-07 10:00 01-08 10:00"),
     "this and future, twice": ([one(Z, DAILY), one("RECURRENCE-ID;RANGE=THISANDFUTURE:20260106T090000Z", "DTSTART:20260106T110000Z"), one("RECURRENCE-ID;RANGE=THISANDFUTURE:20260108T090000Z", "DTSTART:20260108T130000Z")], "01-05 09:00 01-06 11:00 01-07 11:00 01-08 13:00"),
     "this and future with one date of it moved": ([one(Z, DAILY), one("RECURRENCE-ID;RANGE=THISANDFUTURE:20260106T090000Z", "DTSTART:20260106T110000Z"), one("RECURRENCE-ID:20260107T090000Z", "DTSTART:20260107T200000Z")], "01-05 09:00 01-06 11:00 01-07 20:00 01-08 11:00"),
     "this and future, cancelled": ([one(Z, DAILY), one("RECURRENCE-ID;RANGE=THISANDFUTURE:20260107T090000Z", "DTSTART:20260107T090000Z", "STATUS:CANCELLED")], "01-05 09:00 01-06 09:00"),
@@ -206,6 +207,14 @@ def vtimezone(name: str, daylight: str = "", standard: str = "") -> str:
         f"RRULE:FREQ=YEARLY;BYDAY=-1SU;BYMONTH=10\r\n{standard}END:STANDARD\r\nBEGIN:DAYLIGHT\r\nDTSTART:16010101T020000\r\n"
         f"TZOFFSETFROM:+0100\r\nTZOFFSETTO:+0200\r\nRRULE:FREQ=YEARLY;BYDAY=-1SU;BYMONTH=3\r\n{daylight}END:DAYLIGHT\r\nEND:VTIMEZONE\r\n"
     )
+
+
+def test_a_zone_without_its_changes_is_the_one_at_its_place() -> None:
+    zone = (
+        "BEGIN:VTIMEZONE\r\nTZID:Office\r\nX-LIC-LOCATION:Europe/Berlin\r\nBEGIN:STANDARD\r\nDTSTART:20251026T030000\r\n"
+        "TZOFFSETFROM:+0200\r\nTZOFFSETTO:+0100\r\nEND:STANDARD\r\nEND:VTIMEZONE\r\n"
+    )
+    assert rings(one("DTSTART;TZID=Office:20260705T090000"), head=zone) == "07-05 07:00"
 
 
 @pytest.mark.parametrize("name", ["Customized Time Zone", "Mein Büro", "a/b/c", "1", "Europe of mine: west"])
