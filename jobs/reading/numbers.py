@@ -1,6 +1,6 @@
 """The number in a text from a page, with its unit: "1.234,56 €", "USD 1,234.56", "−3 %". Pure.
 
-- It is the first number beside a currency, else the first in the text.
+- It is the first number beside a currency, else the first in the text that is no part of a name: not in "PM2.5: 12".
 - A minus counts at the beginning of the text, or where it touches the digits or their currency ("−€3"), not in "A-3".
 - Spaces and apostrophes only group digits: "1 234", "1’234". So does a mark that occurs several times.
 - Where both "." and "," occur, the last one is the decimal mark. A dash for the fraction, "1.299,-", marks it too.
@@ -23,10 +23,10 @@ _NUMBER = re.compile(
     r"(?P<exponent>[eE][+-]?[0-9]{1,2}(?!\w))?"
     r"(?P<times>[kKM](?![\w'])|\s?k(?=[€$£])|[万亿億]"
     r"|\s?¢|\s?(?:[Cc]ents?|[Mm]io|mln|[Mm]illi?on(?:s|en|es)?|[Mm]ill|Mrd|mld|[Mm]illiarden?|bn|[Bb]illion|"
-    r"[Ll]akhs?|[Ll]acs?|[Cc]rores?|Cr|тыс|млн|млрд)(?!\w)\.?)?"
+    r"Tsd|[Ll]akhs?|[Ll]acs?|[Cc]rores?|Cr|тыс|млн|млрд)(?!\w)\.?)?"
 )
 # By how the word begins; the first that fits.
-_TIMES = {"milliard": 9, "mrd": 9, "mld": 9, "m": 6, "b": 9, "k": 3, "la": 5, "cr": 7, "cent": -2, "¢": -2}
+_TIMES = {"milliard": 9, "mrd": 9, "mld": 9, "m": 6, "b": 9, "k": 3, "tsd": 3, "la": 5, "cr": 7, "cent": -2, "¢": -2}
 _TIMES |= {"тыс": 3, "млн": 6, "млрд": 9, "万": 4, "亿": 8, "億": 8}
 _OTHERS = {
     "\u066b": ".",
@@ -103,6 +103,7 @@ _NAME = re.compile(
     r"entre|por|precio|solo|à|dès|prix|pour|seulement|da|prezzo|vanaf|prijs|od|cena) ?\Z)[^\W\d_]{1,30} ?\Z",
     re.IGNORECASE,
 )
+_OF_A_NAME = re.compile(r"[A-Za-z]{2}\Z", re.ASCII)
 _OTHER_UNIT = re.compile(r"\s?(%|‰|°[CF]?|[kKMG]?Wh|[kcm]?m|k?g|l|h|min)(?!\w)")
 
 
@@ -143,14 +144,20 @@ def shown(value: Decimal) -> str:
 
 def _find(text: str) -> tuple[re.Match[str] | None, str]:
     """The match of the number, and its unit."""
-    first = None
+    first = of_a_name = None
     for match in _NUMBER.finditer(text[:_SEARCHED]):
-        first = first or match
         before = _BEFORE.search(text[max(0, match.start() - 10) : match.start("digits")])
         if (match["times"] or "").strip() == "¢":
             return match, "$"
         if beside := before or _after(text, match):
             return match, _CURRENCIES.get(beside["unit"], beside["unit"])
+        if _OF_A_NAME.search(text, max(0, match.start("digits") - 2), match.start("digits")):
+            of_a_name = of_a_name or match
+            _name, _space, after = match["digits"].partition(" ")  # "CO2 415"
+            first = first or (_NUMBER.match(text, match.end("digits") - len(after)) if after else None)
+        else:
+            first = first or match
+    first = first or of_a_name
     other = _OTHER_UNIT.match(text, first.end()) if first else None
     return first, other[1] if other else ""
 
