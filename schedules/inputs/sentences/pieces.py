@@ -27,7 +27,7 @@ _NEXT_CENTURY = 40
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
 _FRACTIONS = {"1/2": 0.5, "1/4": 0.25, "3/4": 0.75}
 # They have every set of kinds that a token can have besides those of the words.
-_SAMPLES = """@daily Asia/Tokyo UTC+1 2026-12-24 10/12 13/13 1/2 31.12.2026 24.12. 9am 9:00 9h30 9.10 23.13 31.12
+_SAMPLES = """5km @daily Asia/Tokyo UTC+1 2026-12-24 10/12 13/13 1/2 31.12.2026 24.12. 9am 9:00 9h30 9.10 23.13 31.12
 31.99 1.5 3rd 5x 0 1 10 13 24 32 60 130 2026 2060"""
 
 
@@ -287,6 +287,7 @@ def _ymd(year: int, month: int, day: int) -> Mapping[str, Any]:
 
 
 _READERS: Mapping[str | None, Any] = {
+    "measure": lambda text: {"measure": text},
     "shorthand": lambda text: {"shorthand": text.lower()} if text.lower() in SHORTHANDS else {},
     "zonename": lambda text: {"zonename": text},
     "offset": _offset,

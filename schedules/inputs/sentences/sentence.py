@@ -178,7 +178,7 @@ class Sentence:
         if self.hours:
             self.times, self.spans["times"] = (*self.times, self.hours[0]), self.spans["hours"]
         self._use_start()
-        if self.starts or not (self.day or "starts" in self.spans):
+        if self.starts or not (self.day or "starts" in self.spans) or (self.ends and not self.body):
             return
         if self.day and isinstance(self.ends, Day):
             self.day = replace(self.day, until=self.ends)

@@ -127,6 +127,7 @@ def test_a_time_of_another_language_is_no_title(line: str, language: str, word: 
                 "jeden Montag zehnmal 9 Uhr Kurs",
                 "jeden Freitag 24 Uhr Kino",
                 "heute in acht Tagen Kino",
+                "Rezept abholen bis 18 Uhr Montag",
                 "webinar 9:00 Europa/Berlin",
             )
         ),
@@ -139,6 +140,7 @@ def test_a_time_of_another_language_is_no_title(line: str, language: str, word: 
                 "llamar a eso de las 17:00",
                 "informe final de mes",
                 "lunes por medio basura",
+                "reunión cada lunes alterno a las 10",
             )
         ),
     ],
