@@ -8,6 +8,7 @@ from itertools import groupby
 from operator import itemgetter
 
 from schedules.inputs.sentences import unused_words
+from schedules.inputs.sentences.actions import ACTIONS
 from schedules.inputs.sentences.days import ELAPSED, Clock, Day, Piece, Step, Times
 from schedules.inputs.sentences.grammar import grammar
 from schedules.inputs.sentences.hints import NotUnderstood
@@ -153,14 +154,18 @@ class Sentence:
     def _is_once(self, step: Step) -> bool:
         """Whether the day is one that `step` does not go with, as in "monthly report on Friday"."""
         day = self.day or Day()
-        if day.until and day.until.shift and step == (1, "days"):
+        if day.until and (day.until.shift or day.until.weekdays) and step == (1, "days"):
             return False
         return day.is_dated or (bool(day.weekdays) and step[1] != "weeks")
 
     def _take_limits(self) -> None:
         """How often and how long it repeats."""
-        if self.day and self.day.until:
-            self.starts, self.ends, self.day = replace(self.day, until=None), self.day.until, None
+        if self.day and (last := self.day.until):
+            if self.day.weekdays and last.is_one_weekday and not last.shift:  # "Monday to Thursday"
+                self.day = ACTIONS["from_to"](self.day.weekdays[0], last.weekdays[0])
+                self.every = (1, "weeks") if self.every == (1, "days") else self.every
+            else:
+                self.starts, self.ends, self.day = replace(self.day, until=None), last, None
         follows = False
         for piece in self.pieces:
             length = piece.kinds.get("length", ())
