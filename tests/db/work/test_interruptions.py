@@ -18,8 +18,9 @@ from notifications.deliveries.kind import DELIVERY
 from notifications.messages.message import Delivered, Destination, Message
 from notifications.models import Attempt, Channel, Delivery
 from notifications.providers import inbox
-from tests.make import make_channel, make_delivery, make_user, noted, send_now, settle, take, taken
-from work.engine import claim as claiming, settlement
+from tests.make import NOON, make_channel, make_delivery, make_user, noted, send_now, settle, take, taken
+from work.answers import Retryable
+from work.engine import claim as claiming, recovery, runner, settlement
 from work.reasons import WorkCode
 
 
@@ -130,6 +131,12 @@ def test_under_a_lost_lease_nothing_is_deferred(channel: Channel) -> None:
     assert Delivery.objects.get().state == "sending"
 
 
+def test_under_a_lost_lease_no_further_try_is_asked_for(channel: Channel) -> None:
+    claim = replace(taken(make_delivery(channel).id), token=UUID(int=7))
+    runner.finish(DELIVERY, claim, Retryable(noted("Busy.")))  # would raise TryAgain
+    assert Delivery.objects.get().state == "sending"
+
+
 def test_a_connection_that_ends_between_claim_and_settle_costs_nothing(
     end_connection: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -168,6 +175,21 @@ def test_a_settling_committed_by_a_connection_that_broke_counts(monkeypatch: pyt
     claim = taken(delivery.id)
     monkeypatch.setattr(settlement, "_settle", once_then_broken(settlement._settle))
     assert settle(claim, "delivered") is True
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_settling_that_came_after_the_lease_was_recovered_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    claim = taken(make_delivery(make_channel(make_user())).id)
+    real = settlement._settle
+
+    def break_off(*_: object) -> None:
+        monkeypatch.setattr(settlement, "_settle", real)
+        Delivery.objects.update(lease_until=NOON)
+        recovery.recover(DELIVERY, 1)
+        raise OperationalError("server closed the connection unexpectedly")
+
+    monkeypatch.setattr(settlement, "_settle", break_off)
+    assert settle(claim, "delivered") is False
 
 
 @pytest.mark.django_db(transaction=True)

@@ -9,7 +9,7 @@ import pytest
 
 from common.database.postgres import query
 from notifications.models import Channel, Delivery
-from tests.make import NOON, make_channel, make_delivery, make_user
+from tests.make import NOON, make_channel, make_delivery, make_user, noted
 from work.engine import manual
 
 
@@ -62,3 +62,10 @@ def test_one_that_programs_pull_is_not_woken(channel: Channel) -> None:
     manual.replay(Delivery, [delivery.id])
     delivery.refresh_from_db()
     assert (delivery.state, delivery.wake_at) == ("pending", None)
+
+
+def test_only_a_dead_letter_is_discarded(channel: Channel) -> None:
+    letter, waiting = dead(channel), make_delivery(channel)
+    assert manual.discard(Delivery, [letter.id, waiting.id], noted("Not needed.")) == 1
+    waiting.refresh_from_db()
+    assert waiting.state == "pending"

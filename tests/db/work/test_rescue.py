@@ -133,6 +133,21 @@ def test_a_full_bulk_queue_is_made_no_deeper_and_nobody_waits_behind_what_belong
     assert rescue.rescue()["published"] == 60 - fair_queue.FEW - 1
 
 
+def test_bulk_work_of_all_kinds_together_leaves_room_in_its_queue(
+    broker: redis.Redis, channel: Channel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rescue, "ENOUGH", 5)
+    monkeypatch.setattr(rescue, "RESERVED", 2)
+    broker_module.mark()
+    due = {"is_bulk": True, "wake_at": timezone.now() - timedelta(hours=1)}
+    for _ in range(2):
+        make_delivery(channel, **due)
+        ledger.record(channel.user_id, [Envelope(type="order.paid", source="shop", data={})])
+    Event.objects.update(**due)
+    assert [rescue.rescue()["published"] for _ in range(2)] == [3, 0]
+    assert broker.llen("carillon:bulk") == 3
+
+
 def test_what_a_broker_forgot_is_rung_again_at_once(broker: redis.Redis, channel: Channel) -> None:
     broker_module.mark()
     deliveries = {make_delivery(channel).id for _ in range(3)}

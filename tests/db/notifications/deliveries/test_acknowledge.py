@@ -258,13 +258,14 @@ def test_undone_what_was_cancelled_is_sent_and_goes_on_in_its_order(client: Clie
 @pytest.mark.parametrize("urgent", [False, True])
 def test_undone_what_waited_comes_when_the_last_of_it_would_have_and_as_urgent(urgent: bool) -> None:
     notification, _ = make_fired(in_order=False, urgent=urgent)
-    last = timezone.now() + timedelta(hours=3)
+    last, stale = (timezone.now() + timedelta(hours=hours) for hours in (3, 5))
     for hours, delivery in enumerate(notification.deliveries.order_by("-id")):
-        Delivery.objects.filter(id=delivery.id).update(available_at=last - timedelta(hours=hours))
+        Delivery.objects.filter(id=delivery.id).update(available_at=last - timedelta(hours=hours), expires_at=stale)
     acknowledge.acknowledge(notification.id)
     assert acknowledge.undo(notification.id)
     [again] = Notification.objects.exclude(id=notification.id)
-    assert (again.urgent, set(again.deliveries.values_list("available_at", flat=True))) == (urgent, {last})
+    assert again.urgent == urgent
+    assert set(again.deliveries.values_list("available_at", "expires_at")) == {(last, stale)}
 
 
 def test_undone_it_goes_on_with_the_channel_that_waited_and_not_with_one_before(

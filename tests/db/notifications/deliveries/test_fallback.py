@@ -63,8 +63,11 @@ def test_what_arrived_goes_no_further(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_delivery_that_dies_is_followed_by_the_next_channel_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     notification, _ = make_fired()
+    stale = timezone.now() + timedelta(hours=1)
+    notification.deliveries.update(expires_at=stale)
     deliver_first(notification, monkeypatch, Rejected(noted("The address is gone.")))
     assert tried(notification) == [("Inbox", "dead"), ("Email", "pending")]
+    assert notification.deliveries.get(provider="email").expires_at == stale
     assert notification.deliveries.get(provider="email").because == "Inbox failed: The address is gone."
     assert (fallback.advance(), fallback.advance()) == (0, 0)
 
@@ -84,6 +87,14 @@ def test_tries_are_used_up_before_the_next_channel_has_its_turn(monkeypatch: pyt
     claim = taken(first_of(notification).id)
     finish(replace(claim, tries=99), Ambiguous(noted("No answer came.")))
     assert tried(notification) == [("Inbox", "dead"), ("Email", "pending")]
+
+
+def test_a_wait_for_another_try_does_not_hold_up_who_is_to_be_told_next() -> None:
+    notification, _ = make_fired(escalate_after=5)
+    settle(taken(first_of(notification).id), "pending", wait=3_600.0)
+    minutes_pass(notification, 6)
+    assert fallback.advance() == 1
+    assert tried(notification) == [("Inbox", "pending"), ("Email", "pending")]
 
 
 @pytest.mark.parametrize("unusable", [{"disabled_at": NINE}, {"removed_at": NINE}, {"verified_at": None}])

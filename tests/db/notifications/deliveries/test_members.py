@@ -51,6 +51,7 @@ def test_each_member_gets_it_on_their_own_channels(ada: User, team: User) -> Non
     bob = join(team)
     hook = make_channel(bob, "webhook", use_for_new=True)
     make_channel(bob, "webhook", use_for_new=False)
+    make_channel(bob, "queue", use_for_new=True)
     whole = ring(team, subject="Bins")
     assert told(whole) == [ada, bob]
     [of_ada] = Delivery.objects.filter(notification__user=ada)

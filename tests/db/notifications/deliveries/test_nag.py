@@ -7,18 +7,21 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import connection, connections
+from django.db import connection, connections, transaction
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from notifications.deliveries import acknowledge, nag, withdrawal
+from common.uuid7 import uuid7
+from notifications.deliveries import acknowledge, nag, outbox, withdrawal
+from notifications.deliveries.outbox import NewNotification
 from notifications.messages.message import Delivered
 from notifications.models import Channel, Delivery, Notification
+from people.quiet import Wait
 from schedules.changes import editing
 from schedules.firing import fire
 from schedules.models import Schedule
-from tests.db.locks import impatient, locked
+from tests.db.locks import impatient, locked, wait_for_a_lock
 from tests.make import NINE, NOON, answers, make_channel, make_fired, make_schedule, make_user, noted, send_now, tried
 from work.answers import Rejected
 
@@ -209,6 +212,24 @@ def test_what_has_not_gone_out_on_any_channel_is_waited_for() -> None:
     assert first.nag_at is not None and first.nag_at > timezone.now() + timedelta(hours=3)
 
 
+def test_the_first_repeat_follows_the_channel_that_waits_longest() -> None:
+    user = make_user()
+    ends = timezone.now() + timedelta(hours=8)
+    new = NewNotification(
+        user_id=user.id,
+        channels=[(make_channel(user, provider).id, provider) for provider in ("inbox", "email")],
+        subject="Water the plants",
+        body="",
+        origin=Notification.Origin.API,
+        batch_id=uuid7(),
+        quiet_hours=Wait(ends, "07:00"),
+        nag_every=10,
+        nag_times=2,
+    )
+    outbox.record([new])
+    assert Notification.objects.get().nag_at == ends + timedelta(minutes=10)
+
+
 def test_a_failure_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
     answers(monkeypatch, Rejected(noted("Gone.")))
     fired()
@@ -303,6 +324,28 @@ def test_one_that_somebody_answers_at_this_moment_is_left_out() -> None:
     with locked("notifications_notification", first.id), impatient():
         assert nag.advance() == 0
     assert nag.advance() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("end", ["answer", "withdraw"])
+def test_what_ends_it_waits_for_a_repeat_that_is_recorded_at_this_moment_and_ends_that_too(end: str) -> None:
+    first = fired()
+    minutes_pass(11)
+
+    def end_it() -> None:
+        if end == "answer":
+            acknowledge.acknowledge(first.id)
+        else:
+            withdrawal.cancel(Notification.objects.filter(id=first.id))
+        connections.close_all()
+
+    thread = threading.Thread(target=end_it)
+    with transaction.atomic():
+        assert nag.advance() == 1
+        thread.start()
+        wait_for_a_lock()
+    thread.join(30)
+    assert Delivery.objects.get(notification__nag_of=first.id).state == "cancelled"
 
 
 def test_a_reminder_that_checks_first_is_repeated_like_others() -> None:
