@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 from django.contrib.auth.models import Permission
 from django.core import mail
+from django.db import connections, transaction
 from django.test import Client
 from django.utils import timezone
 
@@ -13,7 +16,10 @@ from events.models import Digest, Effect, Event
 from people.models import User
 from tests.db.api.conftest import Api
 from tests.db.events.test_digests import make_digest_rule, send
+from tests.db.locks import wait_for_a_lock
 from tests.make import happen, make_channel, make_delivery, make_user, signed_in
+from work import dead_letters
+from work.dead_letters import Done, Who
 from work.models import Intervention
 from work.operators import summary as operator_summary
 
@@ -115,3 +121,23 @@ def test_dead_events_over_the_api(ada: User, dead: Event) -> None:
     assert (answer.status_code, answer.json()["state"]) == (200, "cancelled")
     assert api.post(f"/events/{dead.key}/discard", {}).status_code == 409
     assert api.get("/events?state=dead").json()["items"] == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_somebody_replays_at_this_moment_is_not_kept_as_discarded() -> None:
+    dead = happen(make_user(), type="channel.disabled", data={})
+    rows, who = Event.objects.filter(pk=dead.pk), Who.of(dead.user)
+    discarded: list[Done] = []
+
+    def discard() -> None:
+        discarded.append(dead_letters.discard(rows, "one", who, "Not needed."))
+        connections.close_all()
+
+    thread = threading.Thread(target=discard)
+    with transaction.atomic():
+        assert dead_letters.replay(rows, "one", who).changed == [dead.pk]
+        thread.start()
+        wait_for_a_lock()
+    thread.join(30)
+    assert [done.changed for done in discarded] == [[]]
+    assert Intervention.objects.get().what == "replayed"

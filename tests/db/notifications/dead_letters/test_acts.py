@@ -49,6 +49,16 @@ def test_a_replay_at_a_rate_makes_them_due_one_after_another_oldest_first(channe
     assert [row.wake_at for row in rows] == [max(due[0], at - timedelta(seconds=wakes.EARLY)) for at in due]
 
 
+def test_of_a_replay_at_a_rate_only_the_first_is_published_at_once(
+    channel: Channel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    published: list[wakes.Wake] = []
+    monkeypatch.setattr(dead_letters, "publish_after_commit", published.extend)
+    letters = make_dead(channel, 3)
+    replay(Which(DELIVERY), per_minute=30)
+    assert [wake.id for wake in published] == [letters[0].id]
+
+
 def test_what_waits_for_its_turn_is_not_sent_before_it(channel: Channel) -> None:
     first, second = make_dead(channel, 2)
     replay(Which(DELIVERY), per_minute=1)

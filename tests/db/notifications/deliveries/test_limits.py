@@ -197,6 +197,12 @@ def test_an_inbox_and_a_test_count_nothing_of_the_day(ada: User, settings: Setti
     assert send(make_delivery(mails), make_delivery(mails)) == ["delivered", "pending"]
 
 
+def test_a_status_webhook_gets_every_change_of_a_day(ada: User) -> None:
+    hook = make_channel(ada, "status", address={"url": "https://example.org/hook", "types": ["delivery.*"]})
+    assert taken(make_delivery(make_channel(ada, "email")).id).daily_rates() != []
+    assert taken(make_delivery(hook).id).daily_rates() == []
+
+
 def test_without_a_limit_a_day_has_none(ada: User, settings: Settings) -> None:
     settings.SENDS_PER_PERSON_PER_DAY = 0
     mails = make_channel(ada, "email")

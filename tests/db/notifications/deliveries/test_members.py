@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import time, timedelta
+from uuid import uuid4
 
 import pytest
 from django.core import mail
@@ -137,6 +139,15 @@ def test_what_is_answered_while_a_worker_has_it_reaches_nobody(team: User) -> No
     assert acknowledge.acknowledge(Delivery.objects.get(id=claim.id).notification_id)
     finish(claim, answer)
     assert Delivery.objects.get(id=claim.id).state == "delivered"
+    assert not Notification.objects.filter(origin=TEAM).exists()
+
+
+def test_a_worker_whose_lease_was_taken_over_tells_nobody(team: User) -> None:
+    claim = taken(make_delivery(team.channels.get(provider="team"), origin="schedule").id)
+    answer = DELIVERY.prepare(claim)
+    assert isinstance(answer, Delivered)
+    finish(replace(claim, token=uuid4()), answer)
+    assert Delivery.objects.get().state == "sending"
     assert not Notification.objects.filter(origin=TEAM).exists()
 
 

@@ -193,6 +193,15 @@ def test_a_holiday_that_was_changed_or_deleted_before_the_worker_came_counts_as_
     assert delivery.reason_code == ""
 
 
+def test_what_was_due_before_a_holiday_does_not_ring_within_it() -> None:
+    delivery, day = held_reminder()
+    Notification.objects.update(slot=fire.read_clock().now - timedelta(days=3))
+    both = {"first": day - timedelta(days=1), "last": day}
+    Holiday.objects.bulk_create([Holiday(user=delivery.notification.user, **both)])
+    end_quiet_hours()
+    assert tried_again(delivery) == ("cancelled", "holiday")
+
+
 def test_nothing_that_quiet_hours_have_held_rings_in_a_holiday_that_was_there_before(answers: list[Answer]) -> None:
     delivery, day = held_reminder()
     both = {"first": day - timedelta(days=1), "last": day}  # before midnight, quiet hours end on the next day
