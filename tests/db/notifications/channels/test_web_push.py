@@ -17,7 +17,7 @@ from notifications.models import Channel, Delivery, Notification
 from people.models import User
 from schedules.firing import fire
 from tests.db.notifications.conftest import fresh, send_all
-from tests.make import NINE, make_channel, make_schedule, make_user, signed_in
+from tests.make import NINE, make_channel, make_delivery, make_schedule, make_user, signed_in, taken
 
 pytestmark = pytest.mark.django_db
 
@@ -110,6 +110,16 @@ def test_an_answer_closes_it_on_every_device_that_shows_it(
     assert [document["closed"] for document in closed] == ["Done", "Done"]
     assert {document["tag"] for document in closed} < set(rung)
     assert {request.headers["Topic"] for request in service.requests} == {document["tag"] for document in closed}
+
+
+def test_an_answer_closes_also_what_is_on_its_way(
+    ringing: Channel, broker: redis.Redis, django_capture_on_commit_callbacks: Any
+) -> None:
+    claim = taken(make_delivery(ringing, origin="schedule").id)
+    broker.flushdb()
+    with django_capture_on_commit_callbacks(execute=True):
+        acknowledge.acknowledge(Notification.objects.get(deliveries=claim.id).id)
+    assert broker.llen("carillon:deliveries") == 1
 
 
 def test_what_rings_nowhere_is_answered_without_a_message(

@@ -106,6 +106,15 @@ def test_what_a_person_runs_now_passes(answers: list[Answer]) -> None:
     assert state_after_a_try(Delivery.objects.get()) == "delivered"
 
 
+def test_a_message_for_later_waits_for_the_quiet_hours_of_its_time_and_not_for_those_of_now() -> None:
+    user, end = quiet_person(-1, 2)
+    mails, now = make_channel(user, "email"), fire.read_clock().now
+    for hours, due, reason in ((5, now + timedelta(hours=5), ""), (1, end, "quiet-hours")):
+        sent = send.send(user, now, "Hi", "", [mails], send_at=now + timedelta(hours=hours))
+        delivery = Delivery.objects.get(id=sent.deliveries[0])
+        assert (delivery.available_at, delivery.reason_code) == (due, reason)
+
+
 def test_the_inbox_disturbs_nobody() -> None:
     user, _ = quiet_person(-1, 2)
     assert state_after_a_try(make_delivery(make_channel(user))) == "delivered"
