@@ -149,6 +149,13 @@ def test_tokens_and_the_calendar_address_end_with_the_membership(ada: User, team
     assert not CalendarFeed.objects.exists()
 
 
+def test_a_token_of_a_team_that_is_no_members_is_not_valid(ada: User, team: User) -> None:
+    _, token = tokens.create(membership(ada, team).team, "Script", ["read"], None)
+    assert tokens.find(token) is not None
+    ApiToken.objects.update(member=None)
+    assert tokens.find(token) is None
+
+
 def test_a_member_who_is_switched_off_has_no_access(team: User) -> None:
     member = join(team)
     _, token = tokens.create(membership(member.person, team).team, "Script", ["read"], None)
