@@ -13,6 +13,7 @@ from django.urls import resolve
 from django.utils import timezone
 from pytest_django import Settings
 
+from api.models import StoredAnswer
 from api.protocol import deprecations, middleware
 from api.v1 import api as api_of_v1
 from people import tokens
@@ -211,6 +212,13 @@ def test_a_token_of_fewer_scopes_gets_no_answer_that_was_kept_for_another(api: A
     assert (made.status_code, Api(ada).post("/channels", body, Idempotency_Key="k").content) == (201, made.content)
     for scopes in ((), ("read",), ("read", "schedules")):
         assert Api(ada, scopes).post("/channels", body, Idempotency_Key="k").json()["code"] == "key-reused"
+
+
+def test_a_key_that_is_used_again_after_a_day_counts_for_another_day(api: Api) -> None:
+    for value in (1, 2, 2):
+        assert api.post("/counters", {"name": "builds"}, Idempotency_Key="k").json()["value"] == value
+        if value == 1:
+            StoredAnswer.objects.update(created_at=timezone.now() - timedelta(hours=25))
 
 
 def test_a_kept_answer_changes_no_other_answer(api: Api) -> None:

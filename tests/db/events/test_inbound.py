@@ -20,6 +20,7 @@ from common.database import encryption
 from common.uuid7 import first_of
 from events.inbound import mapping, receive
 from events.models import Event, InboundAddress, InboundRequest
+from events.pure import types
 from events.reasons import EventCode
 from events.tasks import REQUESTS, prune as prune_events
 from notifications.models import Notification
@@ -67,6 +68,15 @@ def post(body: Any, headers: dict[str, str] | None = None, token: str = TOKEN) -
     return Client(enforce_csrf_checks=True).generic(
         "POST", f"/in/{token}", raw, content_type="application/json", headers=headers or {}
     )
+
+
+def test_nobody_who_posts_speaks_as_carillon() -> None:
+    make_address()
+    InboundAddress.objects.update(label=types.SOURCE)
+    cloud_event = {"ce-specversion": "1.0", "ce-type": "order.paid", "ce-source": types.SOURCE, "ce-id": "1"}
+    for headers in ({}, cloud_event):
+        assert post(ORDER, headers).status_code == 202
+    assert list(Event.objects.values_list("source", flat=True)) == ["", ""]
 
 
 def test_any_json_becomes_an_event_before_the_answer() -> None:
