@@ -13,9 +13,11 @@ from django.test.utils import CaptureQueriesContext
 
 from events.models import Subscription
 from jobs.batches import progress
+from jobs.batches.withdrawal import withdraw
 from jobs.models import Batch, Leaver
 from notifications.messages.links import STOP
 from notifications.models import Delivery, Notification
+from notifications.reasons import DeliveryCode
 from people.models import User
 from tests.db.api.conftest import Api
 from tests.db.jobs.test_audiences import announce, make_reader, tell, told
@@ -147,6 +149,25 @@ def test_a_reader_stops_announcements_on_the_page_and_gets_them_again(staff: Use
     assert "Get them again" in shown(page, f"/history/{announcement.id}/")
     page.post(f"/announcements/{announcement.id}/stop/", {"act": "resume"})
     assert not Leaver.objects.exists()
+
+
+def test_a_reader_stops_announcements_for_nobody_else(staff: User) -> None:
+    reader, other = make_reader(), make_reader()
+    tell(announce(staff))
+    page, announcement = signed_in(reader), Notification.objects.get(user=reader)
+    page.post(f"/announcements/{announcement.id}/stop/", {"act": "stop"})
+    states = Delivery.objects.values_list("notification__user", "state")
+    assert set(states) == {(reader.pk, "cancelled"), (other.pk, "pending")}
+
+
+def test_what_has_ended_is_not_cancelled_with_its_reminder(staff: User) -> None:
+    make_reader()
+    batch = tell(announce(staff))
+    assert batch.origin_id is not None
+    Batch.objects.update(ended_at=Now())
+    withdraw([], DeliveryCode.DELETED, announced=[batch.origin_id])
+    batch.refresh_from_db()
+    assert (batch.cancelled_at, batch.ended_at is None) == (None, False)
 
 
 def test_a_message_in_the_inbox_can_stop_them_too() -> None:

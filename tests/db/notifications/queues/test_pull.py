@@ -6,7 +6,7 @@ import re
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 import redis
@@ -24,6 +24,7 @@ from schedules.firing import fire
 from tests.make import (
     NINE,
     NOON,
+    disabled,
     happen,
     make_channel,
     make_delivery,
@@ -164,6 +165,14 @@ def test_what_is_due_later_or_stale_is_not_pulled(queue: Channel) -> None:
     assert take_batch(queue) == []
 
 
+def test_a_queue_that_is_disabled_meanwhile_hands_out_and_ends_nothing(queue: Channel) -> None:
+    delivery = make_delivery(queue, wake_at=None)
+    Channel.objects.update(disabled_at=NOON, **disabled("Broken."))
+    assert pull.pull(queue, 10, 30.0, "token").messages == []
+    delivery.refresh_from_db()
+    assert delivery.state == "pending"
+
+
 def test_what_its_person_has_answered_is_cancelled_where_it_is_pulled(queue: Channel) -> None:
     gone, wanted = make_messages(queue, 2)
     Notification.objects.filter(id=gone.notification_id).update(acknowledged_at=NOON)
@@ -214,6 +223,14 @@ def test_an_acknowledged_message_is_delivered(queue: Channel) -> None:
     assert [one.outcome for one in Notification.objects.all()] == ["full"] * 2
     [attempt] = made[0].history.all()
     assert (attempt.outcome, attempt.worker) == ("delivered", "token")
+
+
+def test_an_acknowledgement_wakes_programs_that_wait_for_room(queue: Channel, monkeypatch: pytest.MonkeyPatch) -> None:
+    woken: list[set[UUID]] = []
+    monkeypatch.setattr(pull, "wake_pullers_after_commit", woken.append)
+    make_messages(queue, 1)
+    ack(queue, *take_batch(queue))
+    assert woken == [{queue.id}]
 
 
 def test_acknowledging_a_hundred_costs_two_statements(queue: Channel) -> None:

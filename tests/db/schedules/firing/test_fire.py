@@ -228,6 +228,13 @@ def test_a_schedule_that_cannot_be_quarantined_stops_no_other(monkeypatch: pytes
     assert outcomes(sound) == [(NINE, "fired", "")]
 
 
+def test_a_schedule_that_is_not_due_any_more_is_not_quarantined(schedule: Schedule) -> None:
+    assert not fire.quarantine.quarantine(schedule.id, NINE - timedelta(seconds=1), ValueError("damaged"))
+    schedule.refresh_from_db()
+    assert (schedule.state, outcomes(schedule)) == ("active", [])
+    assert fire.quarantine.quarantine(schedule.id, NINE, ValueError("damaged"))
+
+
 def test_an_unreadable_instant_of_an_occurrence_does_not_stop_its_schedule(schedule: Schedule) -> None:
     editing.run_now(schedule.id, NOON)
     with without_triggers(), connection.cursor() as cursor:
