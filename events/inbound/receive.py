@@ -96,7 +96,7 @@ DELETE FROM events_inboundrequest WHERE id IN (
     SELECT id FROM (
         SELECT id, row_number() OVER newest AS number, sum(octet_length(body)) OVER newest AS bytes
           FROM events_inboundrequest WHERE address_id = %(address)s WINDOW newest AS (ORDER BY id DESC)
-    ) newest WHERE number > %(requests)s OR (number > 1 AND bytes > %(bytes)s)
+    ) newest WHERE number > %(requests)s OR bytes > %(bytes)s
 )
 """
 
