@@ -273,6 +273,8 @@ class _Meaning:
             # "of March" may mean "every year".
             self._fits(number % 12 == 0)
             number, unit = number // 12, "years"
+        if day.weekdays and day.weekday:  # the weekend
+            day = replace(day, weekdays=(5, 6), weekday=0)
         if day.weekdays and unit == "days" and number % 7 == 0:
             number, unit = number // 7, "weeks"
         self._fits(unit == day.unit)
