@@ -70,7 +70,10 @@ def find(selector: str, page: str) -> str | None:
             rows[0].addprevious(body)
             body.extend(rows)
     for element in path(root):
-        text = element.get(attribute, "") if attribute else plain.of_element(element, is_value=True)
+        if attribute:
+            text = element.get(attribute, "")
+        else:  # somebody may want the price before, which is struck out
+            text = plain.of_element(element, is_value=True) or plain.of_element(element)
         return " ".join(text.split())
     return None
 

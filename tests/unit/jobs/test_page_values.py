@@ -50,6 +50,11 @@ def test_what_is_not_shown_or_struck_out_does_not_count(html: str) -> None:
     assert found is not None and found["number"] == "12.5"
 
 
+def test_what_is_struck_out_counts_where_nothing_else_is_there() -> None:
+    found = pages.value(b"<p class=p><s>49.99 $</s></p>", "text/html", "html", ".p", "")
+    assert found is not None and found["number"] == "49.99"
+
+
 def test_the_pages_language_helps() -> None:
     def read(language: str) -> tuple[str | None, str | None]:
         page = f'<!doctype html><html class="x" lang="{language}"><p class=p>1.299 €</p>'
