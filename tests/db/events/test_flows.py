@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 from uuid import uuid5
@@ -12,13 +13,14 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from common.uuid7 import uuid7
 from events import apps, flows
 from events.kinds.event import EVENT
 from events.kinds.step import STEP
 from events.models import Event, FlowEffect, Run, Step
 from events.pure import types
 from events.reasons import EventCode
-from events.runs import steps
+from events.runs import apply, steps
 from notifications.models import Delivery, Notification
 from people.models import User
 from tests.db.events.sample_flows import counter
@@ -359,3 +361,22 @@ def test_a_run_goes_on_without_a_step_that_is_discarded_as_without_one_that_is_s
     done = dead_letters.discard(Step.objects.all(), "all", Who(None, "operator"), "Not needed.")
     work_through()
     assert (len(done.changed), run_of(ada).state["results"]) == (1, ["failed", "skipped"])
+
+
+def test_an_event_reaches_no_run_of_another_person_and_ends_none_twice(
+    ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = Run.objects.create(user=make_user(), flow="gone", key="a", correlation_id=uuid7(), status="open")
+    written: list[Any] = []
+    monkeypatch.setattr(apply, "record_effects", written.extend)
+
+    def reach(user_id: int) -> tuple[str, int]:
+        event: Any = SimpleNamespace(id=uuid7(), user_id=user_id, data={"run_id": str(run.id)})
+        apply.apply_to_run(event)
+        run.refresh_from_db()
+        return run.status, len(written)
+
+    assert reach(ada.pk) == ("open", 0)
+    assert reach(run.user_id) == ("stopped", 1)  # its flow is not installed
+    Run.objects.update(status="finished", ended_at=NOON)
+    assert reach(run.user_id) == ("finished", 2)

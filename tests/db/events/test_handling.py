@@ -191,3 +191,9 @@ def test_a_message_has_a_copy_of_its_event_only_where_that_is_small(ada: User) -
     copies = {one.data["id"]: one.data for one in Notification.objects.filter(user=ada)}
     assert copies[str(small.key)]["data"] == small.data
     assert (copies[str(large.key)]["type"], copies[str(large.key)]["data"]) == (large.type, None)
+
+
+def test_each_rule_of_an_event_has_its_own_message(ada: User) -> None:
+    rules = [make_rule(ada, name=name) for name in ("One", "Two")]
+    happen(ada)
+    assert set(Notification.objects.values_list("origin_id", flat=True)) == {rule.id for rule in rules}

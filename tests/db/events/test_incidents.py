@@ -16,7 +16,7 @@ from events.pure import types
 from notifications.deliveries import acknowledge
 from notifications.models import Channel, Delivery, Notification
 from people.models import User
-from tests.make import NOON, happen, make_channel, make_user
+from tests.make import NOON, happen, make_channel, make_delivery, make_user
 from work.engine import runner
 
 
@@ -224,3 +224,12 @@ def test_a_heartbeat_of_uptime_kuma_is_an_alert() -> None:
     body["heartbeat"]["status"] = 2
     assert not alerts.are_alerts(body)
     assert not alerts.are_alerts({"heartbeat": None, "monitor": None, "msg": "a test"})
+
+
+def test_the_end_of_an_incident_withdraws_no_other_message(ada: User, channels: list[Channel]) -> None:
+    other = make_delivery(channels[0])
+    alert(ada, RAISED)
+    alert(ada, RESOLVED)
+    other.refresh_from_db()
+    assert other.state == "pending"
+    assert Delivery.objects.filter(state="cancelled").exists()
