@@ -49,7 +49,7 @@ WITH channel AS (
     SELECT d.id, greatest(now(), CASE WHEN jsonb_typeof(d.reason_params -> 'due') = 'number'
                                       THEN to_timestamp((d.reason_params ->> 'due')::float) END) AS due
       FROM part JOIN notifications_delivery d ON d.id = part.id
-     WHERE d.state = 'pending' AND d.reason_code = %(code)s AND d.wake_at IS NOT NULL
+     WHERE d.state = 'pending' AND d.reason_code = %(code)s
        FOR NO KEY UPDATE OF d SKIP LOCKED
 )
 UPDATE notifications_delivery d
