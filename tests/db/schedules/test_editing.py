@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 from django_celery_beat.models import PeriodicTask
 
+from jobs.models import Batch
 from notifications.models import Delivery
 from schedules.changes import editing
 from schedules.firing import fire
 from schedules.models import Schedule
 from schedules.parts import mirror
+from schedules.rules import parse
 from tests.make import NINE, NOON, edit_schedule, make_channel, make_schedule, make_user
 
 
@@ -112,3 +114,26 @@ def test_only_a_schedule_on_its_makers_clock_gives_them_its_zone() -> None:
     make_schedule(maker, time_zone="Europe/Berlin")
     maker.refresh_from_db()
     assert maker.time_zone == "Europe/Berlin"
+
+
+def test_a_slot_that_has_passed_is_not_replaced(schedule: Schedule) -> None:
+    later = parse("once", {"at": "2026-06-09T09:00"}, "UTC")
+    with pytest.raises(editing.ScheduleConflict):
+        editing.replace_slot(schedule.id, NINE, later, schedule.version, NINE + timedelta(hours=1), None)
+    assert Schedule.objects.count() == 1
+
+
+def test_a_slot_that_came_due_since_it_was_locked_fires_before_an_edit(schedule: Schedule) -> None:
+    wanted = Schedule.objects.get()
+    wanted.rule = {"time": "10:30"}
+    editing.reschedule_locked(Schedule.objects.get(), wanted, NINE + timedelta(hours=1), None, None)
+    assert [one.scheduled_for for one in schedule.occurrences.all()] == [NINE]
+    schedule.refresh_from_db()
+    assert schedule.next_fire_at == NINE + timedelta(hours=1, minutes=30)
+
+
+def test_run_now_reaches_an_audience_at_once_whatever_the_clocks_of_its_people_show() -> None:
+    staff = make_user(is_staff=True)
+    made = make_schedule(staff, [], audience="everybody", local_time=True)
+    editing.run_now(made.id, NOON)
+    assert not Batch.objects.get().local_time

@@ -11,6 +11,7 @@ from django.db import connection
 
 from notifications.channels import changes
 from notifications.deliveries import acknowledge, boards, inbox_state
+from notifications.messages.links import BOARD
 from notifications.models import BoardMessage, Channel, Notification
 from people.models import User
 from tests.make import make_channel, make_delivery, make_user, send_now
@@ -140,3 +141,11 @@ def test_a_full_board_that_many_write_on_stays_full_and_a_removed_one_empty(boar
     assert [one.id for one in reversed(boards.messages(board))] == newest
     run(lambda: changes.remove(board))
     assert len(sent) == 240 and not BoardMessage.objects.filter(board=board).exists()
+
+
+def test_the_address_of_a_board_ends_with_its_account(ada: User) -> None:
+    board = make_channel(ada, "board")
+    token = BOARD.token(board.link_id or board.id)
+    assert boards.addressed(token) == board
+    User.objects.update(is_active=False)
+    assert boards.addressed(token) is None
