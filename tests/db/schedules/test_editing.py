@@ -116,6 +116,19 @@ def test_only_a_schedule_on_its_makers_clock_gives_them_its_zone() -> None:
     assert maker.time_zone == "Europe/Berlin"
 
 
+def test_a_later_slot_that_is_not_skipped_any_more_leaves_the_next_one(schedule: Schedule) -> None:
+    following = NINE + timedelta(days=1)
+    for change, slot in (
+        (editing.skip_next, NINE),
+        (editing.skip_next, following),
+        (editing.unskip, NINE),
+        (editing.unskip, following),
+    ):
+        change(schedule.id, slot, NOON)
+    schedule.refresh_from_db()
+    assert (schedule.next_fire_at, schedule.occurrences.exists()) == (NINE, False)
+
+
 def test_a_slot_that_has_passed_is_not_replaced(schedule: Schedule) -> None:
     later = parse("once", {"at": "2026-06-09T09:00"}, "UTC")
     with pytest.raises(editing.ScheduleConflict):
