@@ -122,13 +122,18 @@ def cause_of(handler: str, reason: Reason, state: str) -> str:
     return re.sub(r"[^a-z0-9_-]+", "-", "-".join([handler, reason.code, *details]).lower())[: 64 - len(end)] + end
 
 
+def _with_sentences(params: Mapping[str, object], depth: int) -> dict[str, object]:
+    """The parameters, with a sentence in place of each that is a code with parameters itself."""
+    return {
+        name: _sentence(str(value.get("code")), value.get("params"), depth - 1) if isinstance(value, Mapping) else value
+        for name, value in params.items()
+    }
+
+
 def _sentence(code: str, params: object, depth: int) -> str:
     if depth == 0:
         return "…"
-    given = {
-        name: _sentence(str(value.get("code")), value.get("params"), depth - 1) if isinstance(value, Mapping) else value
-        for name, value in (params.items() if isinstance(params, Mapping) else ())
-    }
+    given = _with_sentences(params, depth) if isinstance(params, Mapping) else {}
     if (listed := _CODES.get(code)) is None and code in TEXTS:
         return words(code, given)
     template = gettext(listed.text) if listed and listed.text else ""

@@ -11,7 +11,7 @@
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -144,22 +144,28 @@ def shown(value: Decimal) -> str:
 
 def _find(text: str) -> tuple[re.Match[str] | None, str]:
     """The match of the number, and its unit."""
-    first = of_a_name = None
-    for match in _NUMBER.finditer(text[:_SEARCHED]):
+    matches = list(_NUMBER.finditer(text[:_SEARCHED]))
+    for match in matches:
         before = _BEFORE.search(text[max(0, match.start() - 10) : match.start("digits")])
         if (match["times"] or "").strip() == "¢":
             return match, "$"
         if beside := before or _after(text, match):
             return match, _CURRENCIES.get(beside["unit"], beside["unit"])
-        if _OF_A_NAME.search(text, max(0, match.start("digits") - 2), match.start("digits")):
-            of_a_name = of_a_name or match
-            _name, _space, after = match["digits"].partition(" ")  # "CO2 415"
-            first = first or (_NUMBER.match(text, match.end("digits") - len(after)) if after else None)
-        else:
-            first = first or match
-    first = first or of_a_name
+    first = _first(text, matches)
     other = _OTHER_UNIT.match(text, first.end()) if first else None
     return first, other[1] if other else ""
+
+
+def _first(text: str, matches: Sequence[re.Match[str]]) -> re.Match[str] | None:
+    """The first that is no part of a name, else the first."""
+    for match in matches:
+        begin = match.start("digits")
+        if not _OF_A_NAME.search(text, max(0, begin - 2), begin):
+            return match
+        _of_name, _space, after = match["digits"].partition(" ")  # "CO2 415" looks grouped
+        if after and (behind := _NUMBER.match(text, match.end("digits") - len(after))):
+            return behind
+    return matches[0] if matches else None
 
 
 def _after(text: str, match: re.Match[str]) -> re.Match[str] | None:

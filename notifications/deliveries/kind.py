@@ -133,9 +133,6 @@ class DeliveryKind(Kind[DeliveryClaim]):
 
     def from_row(self, row: Any) -> dict[str, Any]:
         is_own_replay = row.replays > 0 and _is_own(_replayed_by(row.id), row.person_id)
-        withdrawn = None if row.is_active else Reason(DeliveryCode.SWITCHED_OFF)
-        if row.withdrawn and not is_own_replay:
-            withdrawn = withdrawn or Reason(row.withdrawn)
         return {
             "message": Message(
                 key=row.id,
@@ -152,7 +149,7 @@ class DeliveryKind(Kind[DeliveryClaim]):
             ),
             "unusable": _unusable(row),
             "quiet": None if is_own_replay else quiet.read(row.quiet),
-            "withdrawn": withdrawn,
+            "withdrawn": _withdrawn(row, is_own_replay),
         }
 
     def prepare(self, claim: DeliveryClaim) -> Defer | Cancel | Answer | Callable[[], Answer]:
@@ -278,6 +275,12 @@ def _replayed_by(delivery_id: UUID) -> int | None:
     """The person who replayed the dead letter. An owner's replay skips quiet hours, an operator's does not."""
     replayed_by = Intervention.objects.filter(items__work_id=delivery_id).values_list("by_id", flat=True)
     return persist(replayed_by.first)
+
+
+def _withdrawn(row: Any, is_own_replay: bool) -> Reason | None:
+    if not row.is_active:
+        return Reason(DeliveryCode.SWITCHED_OFF)
+    return Reason(row.withdrawn) if row.withdrawn and not is_own_replay else None
 
 
 def _is_own(by: int | None, account: int) -> bool:

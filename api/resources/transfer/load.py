@@ -192,8 +192,13 @@ class _Loading:
             self._same[section] = contents
         return self._same[section]
 
-    def _use_own_ids(self, body: Any) -> None:
-        """Put ids of this person in place of those of the file. Raises a problem if no channel is left."""
+    def _own_watch(self, watch_id: str) -> str:
+        if (own := self.ids["watches"].get(watch_id)) is None:
+            raise invalid(FieldError("watch_id", _("Its watch could not be imported."), "watch_missing"))
+        return own
+
+    def _use_own_lists(self, body: Any) -> None:
+        """As `_use_own_ids`, without those that cannot be found. Raises a problem if no channel is left."""
         chosen = getattr(body, "channel_ids", [])
         for name, section in _LISTS.items():
             if named := getattr(body, name, []):
@@ -203,12 +208,14 @@ class _Loading:
             raise invalid(FieldError("channel_ids", text, "channels_missing"))
         if isinstance(body, RuleBody | ScheduleBody | WatchBody) and len(body.channel_ids) < 2:
             body.in_order, body.escalate_after = False, None  # a single channel that is left has no order
+
+    def _use_own_ids(self, body: Any) -> None:
+        """Put ids of this person in place of those of the file. Raises a problem for one that is needed."""
+        self._use_own_lists(body)
         if isinstance(body, SubscriptionEntry):
             body.topic_id = UUID(self.ids["topics"].get(str(body.topic_id), str(body.topic_id)))
         if isinstance(body, BadgeBody) and body.watch_id is not None:
-            if (watch := self.ids["watches"].get(body.watch_id)) is None:
-                raise invalid(FieldError("watch_id", _("Its watch could not be imported."), "watch_missing"))
-            body.watch_id = watch
+            body.watch_id = self._own_watch(body.watch_id)
         if isinstance(body, ScheduleBody) and body.job is not None:
             body.job.connection_id = self.ids["connections"].get(str(body.job.connection_id))
 

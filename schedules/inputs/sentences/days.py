@@ -141,6 +141,15 @@ class Day:
         """The unit in which it comes again."""
         return "weeks" if self.weekdays else "years" if self.month else "months"
 
+    def counted(self, number: int, unit: str) -> tuple[Day, int, str]:
+        """The day and the step in the unit in which it comes again, if they go together."""
+        if self.month and unit == "months" and number % 12 == 0:  # "of March" may mean "every year"
+            number, unit = number // 12, "years"
+        if self.weekdays and unit == "days" and number % 7 == 0:
+            number, unit = number // 7, "weeks"
+        is_weekend = bool(self.weekdays and self.weekday)
+        return replace(self, weekdays=(5, 6), weekday=0) if is_weekend else self, number, unit
+
     def repetition(self, unit: str, number: int, at: time) -> Repetition:
         day, month = self.day or 1, self.month or 1
         return Repetition(FREQUENCIES[unit], number, at, self.weekdays, self.nth, self.weekday, day=day, month=month)

@@ -240,19 +240,19 @@ class _Meaning:
             raise NotUnderstood("every", sentence.timing)
         if unit == "seconds":
             raise NotUnderstood("seconds")
-        if sentence.without:
-            unit = self._leave_out(number, unit)
+        unit = self._leave_out(number, unit)
         if unit in ELAPSED:
             return self._within_day(number, unit)
         if sentence.hours:
             raise NotUnderstood("range", sentence.spans["hours"].text)
-        times = [one.within(sentence.part) if sentence.part else one for one in sentence.times]
-        self._fits(not sentence.day or all(one is None or one.hour < 24 for one in times))  # else on another weekday
+        self._fits(not (sentence.day and sentence.is_past_midnight))  # it would be another weekday
         return self._at_times(number, unit) if len(sentence.times) > 1 else self._repetition(number, unit)
 
     def _leave_out(self, number: int, unit: str) -> str:
         """Narrow the day to the weekdays that remain. Returns the unit: days come weekly then."""
         sentence, day = self.sentence, self.sentence.day
+        if not sentence.without:
+            return unit
         self._fits(bool(day) or unit in ELAPSED or (number, unit) == (1, "days"))
         weekdays = tuple(one for one in (day.weekdays if day else range(7)) if one not in sentence.without)
         sentence.day = replace(day or Day(), weekdays=weekdays)
@@ -269,14 +269,7 @@ class _Meaning:
             return Day(day=begins.day, month=begins.month, weekdays=weekdays).repetition(unit, number, at)
         if unit in ("months", "years") and day.weekdays:
             raise NotUnderstood("which-weekday", day=words.weekday(day.weekdays[0]))
-        if day.month and unit == "months":
-            # "of March" may mean "every year".
-            self._fits(number % 12 == 0)
-            number, unit = number // 12, "years"
-        if day.weekdays and day.weekday:  # the weekend
-            day = replace(day, weekdays=(5, 6), weekday=0)
-        if day.weekdays and unit == "days" and number % 7 == 0:
-            number, unit = number // 7, "weeks"
+        day, number, unit = day.counted(number, unit)
         self._fits(unit == day.unit)
         return day.repetition(unit, number, at)
 

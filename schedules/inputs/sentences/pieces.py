@@ -4,7 +4,7 @@ import itertools
 import re
 import tomllib
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, time
@@ -70,7 +70,7 @@ def lexicon(language: str) -> Lexicon:
         phrases,
         tuple(preamble for of in data for preamble in of["preambles"]),
         frozenset(fold(" ".join(of["ordinary"] for of in data)).split()),
-        frozenset().union(*(_foreign(name) for name in languages() if name not in spoken)),
+        frozenset(_foreign(spoken)),
         {fold(phrase): phrase for of in data for _, _, phrase in _entries(of)},
         _token(r"\s?" if "am" in phrases["am",] else "", data[-1]),
     )
@@ -94,9 +94,9 @@ def _phrases(spoken: Iterable[str]) -> Mapping[tuple[str, ...], Mapping[str, Any
     return phrases
 
 
-def _foreign(language: str) -> Iterator[str]:
-    """The words that stand for a time, also in a line of another language."""
-    entries = _entries(_data(language))
+def _foreign(spoken: Collection[str]) -> Iterator[str]:
+    """The words of the other languages that stand for a time, also in a line of these."""
+    entries = (entry for name in languages() if name not in spoken for entry in _entries(_data(name)))
     return (fold(phrase) for kind, _, phrase in entries if kind in _FOREIGN and len(phrase) > 3)
 
 

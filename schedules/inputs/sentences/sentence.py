@@ -82,6 +82,12 @@ class Sentence:
         return " ".join(piece.text for piece in sorted(used, key=lambda piece: piece.start))
 
     @property
+    def is_past_midnight(self) -> bool:
+        """Whether a time, within the part of the day, belongs to the next day."""
+        times = [one.within(self.part) if self.part else one for one in self.times]
+        return any(one is not None and one.hour >= 24 for one in times)
+
+    @property
     def parts(self) -> tuple[tuple[str, bool], ...]:
         """The line in parts, each with whether it is used; used words beside each other are one part."""
         used = [False] * len(self.line)
@@ -118,26 +124,26 @@ class Sentence:
         self.spans.setdefault(name, piece)
 
     def _take_day(self, piece: Piece, day: Day) -> None:
-        if self.day or self.wait:
-            self._narrow(piece, day)
+        if self.day:
+            self._narrow(self.day, piece, day)
             return
+        if self.wait:
+            raise NotUnderstood("two-days", piece.text)
         if day.every and not day.is_of and self.every not in (None, day.every):
             raise NotUnderstood("two-repeats", piece.text)
         self.every, self.part = self.every or day.every, day.part or self.part
         self.day = None if day == Day(every=day.every, part=day.part, repeats=True) else day
 
-    def _narrow(self, piece: Piece, month: Day) -> None:
+    def _narrow(self, day: Day, piece: Piece, month: Day) -> None:
         """A second day can only be the month of the first one, or a span in which that repeats."""
-        if self.day is None:
-            raise NotUnderstood("two-days", piece.text)
-        if self.day.until and month.repeats:
-            self.day, month = month, self.day
-        if self.day.repeats and month.until and not (self.starts or self.ends):
-            self.starts, self.ends = replace(month, until=None), month.until
+        if day.until and month.repeats:
+            day, month = month, day
+        if day.repeats and month.until and not (self.starts or self.ends):
+            self.day, self.starts, self.ends = day, replace(month, until=None), month.until
             return
-        if not month.is_month or month.year or self.day.month:
+        if not month.is_month or month.year or day.month:
             raise NotUnderstood("two-days", f"{self.spans['day'].text} {piece.text}")
-        self.within = month
+        self.day, self.within = day, month
 
     def _resolve_step(self) -> None:
         """A day that repeats has its own step; else an adverb says one, such as "monthly"."""
@@ -158,14 +164,19 @@ class Sentence:
             return False
         return day.is_dated or (bool(day.weekdays) and step[1] != "weeks")
 
+    def _take_span(self) -> None:
+        """From one day to another: weekdays, or when it starts and ends."""
+        if self.day is None or (last := self.day.until) is None:
+            return
+        if self.day.weekdays and last.is_one_weekday and not last.shift:  # "Monday to Thursday"
+            self.day = ACTIONS["from_to"](self.day.weekdays[0], last.weekdays[0])
+            self.every = (1, "weeks") if self.every == (1, "days") else self.every
+        else:
+            self.starts, self.ends, self.day = replace(self.day, until=None), last, None
+
     def _take_limits(self) -> None:
         """How often and how long it repeats."""
-        if self.day and (last := self.day.until):
-            if self.day.weekdays and last.is_one_weekday and not last.shift:  # "Monday to Thursday"
-                self.day = ACTIONS["from_to"](self.day.weekdays[0], last.weekdays[0])
-                self.every = (1, "weeks") if self.every == (1, "days") else self.every
-            else:
-                self.starts, self.ends, self.day = replace(self.day, until=None), last, None
+        self._take_span()
         follows = False
         for piece in self.pieces:
             length = piece.kinds.get("length", ())
