@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import ClassVar
@@ -13,8 +14,6 @@ from django.core.exceptions import ImproperlyConfigured
 from config.embedded.account import Account, account_for, run_as
 
 Server = subprocess.Popen[bytes]
-# Without the PG* variables, locale and secrets of the caller.
-ENVIRONMENT = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "TZ": "UTC"}
 _LONGEST_SOCKET_PATH = 103  # bytes, of macOS; Linux allows 107
 
 
@@ -66,7 +65,7 @@ class Engine(ABC):
     def launch(self, log: int) -> Server:
         """Start the server in the foreground; its output goes to the descriptor `log`."""
 
-    def start(self, arguments: list[str], log: int) -> Server:
+    def start(self, arguments: list[str], log: int, environment: Mapping[str, str] | None = None) -> Server:
         """Start the server with these arguments, as the owner of its data."""
         account = account_for(self.data)
         for directory in (self.data, self.socket.parent):
@@ -74,7 +73,7 @@ class Engine(ABC):
         return subprocess.Popen(
             [self.locate(), *arguments],
             cwd=self.data,
-            env=ENVIRONMENT,
+            env=environment,
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

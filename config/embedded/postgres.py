@@ -13,13 +13,22 @@ from typing import ClassVar
 from urllib.parse import quote
 
 from config.embedded.account import Account, account_for, run_as
-from config.embedded.engine import ENVIRONMENT, Engine, EngineFailed, Server
+from config.embedded.engine import Engine, EngineFailed, Server
 from config.embedded.var import say
 
 _DATABASE = _ROLE = "carillon"
 _VERSION = "18"
 # The role owns the database, and has no other rights in the cluster. Each line is one statement.
 _MAKE = f"CREATE ROLE {_ROLE} LOGIN\nCREATE DATABASE {_DATABASE} OWNER {_ROLE}\n"
+# For a cluster in which the superuser owned everything. A statement is one line here.
+_HAND_OVER = f"""CREATE ROLE {_ROLE} LOGIN
+ALTER DATABASE {_DATABASE} OWNER TO {_ROLE}
+DO $$ DECLARE change text; BEGIN FOR change IN \
+SELECT format('TABLE %s', oid::regclass) FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') \
+UNION ALL SELECT format('ROUTINE %s', oid::regprocedure) FROM pg_proc WHERE pronamespace = 'public'::regnamespace \
+LOOP EXECUTE format('ALTER %s OWNER TO {_ROLE}', change); END LOOP; END $$
+"""  # noqa: E501, S608 - constants only
+_SINGLE = ["postgres", "--single", "-c", "exit_on_error=on"]
 
 
 def as_superuser(url: str) -> str:
@@ -56,8 +65,14 @@ class Postgres(Engine):
             )
 
     @property
+    def _has_role(self) -> Path:
+        """A file that says that the cluster has our role. A server that an earlier release left running has none."""
+        return self.data / "carillon.role"
+
+    @property
     def url(self) -> str:
-        return f"postgresql://{_ROLE}@/{_DATABASE}?host={quote(str(self.socket.parent))}"
+        role = _ROLE if self._has_role.exists() else "postgres"
+        return f"postgresql://{role}@/{_DATABASE}?host={quote(str(self.socket.parent))}"
 
     def _make_cluster(self, account: Account | None) -> None:
         """Make it in another directory and rename it, so that an interrupted run leaves no half of a database."""
@@ -73,12 +88,12 @@ class Postgres(Engine):
         layout = ["--encoding=UTF8", "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"]
         try:
             self._run(["initdb", *cluster, "-U", "postgres", "--auth=trust", *layout], making, account)
-            single = ["postgres", "--single", "-c", "exit_on_error=on"]
-            self._run([*single, *cluster, "postgres"], making, account, _MAKE)
+            self._run([*_SINGLE, *cluster, "postgres"], making, account, _MAKE)
         except EngineFailed:
             shutil.rmtree(making, ignore_errors=True)
             raise
         making.rename(self.data)
+        self._has_role.touch()
 
     def _run(self, arguments: list[str], folder: Path, account: Account | None, statements: str = "") -> None:
         program, *rest = arguments
@@ -89,7 +104,7 @@ class Postgres(Engine):
             stderr=subprocess.STDOUT,
             text=True,
             cwd=folder,
-            env=ENVIRONMENT,
+            env=_environment(),
             check=False,
             **run_as(account),
         )
@@ -102,6 +117,10 @@ class Postgres(Engine):
             # After a reboot, another process may have our old id; PostgreSQL would take it for a running server.
             (self.data / "postmaster.pid").unlink(missing_ok=True)
             (self.socket.with_name(f"{self.socket_name}.lock")).unlink(missing_ok=True)
+        if not self._has_role.exists():
+            account = account_for(self.data)
+            self._run([*_SINGLE, "-D", str(self.data), _DATABASE], self.data, account, _HAND_OVER)
+            self._has_role.touch()
         settings = {
             "listen_addresses": "",
             "unix_socket_directories": f'"{self.socket.parent}"',
@@ -125,14 +144,14 @@ class Postgres(Engine):
             "log_error_verbosity": "terse",
         }
         arguments = ["-D", str(self.data), *(f"--{name}={value}" for name, value in settings.items())]
-        return self.start(arguments, log)
+        return self.start(arguments, log, _environment())
 
     def answers(self) -> bool:
         # The pid file first: connecting during recovery fills the log with refusals.
         if self._pid_file()[7:8] != ["ready"] or self.running_pid() is None:
             return False
         command = [str(self.locate().parent / "pg_isready"), "-q", "-t", "5", "-U", "postgres"]
-        return subprocess.run([*command, "-h", self.socket.parent], env=ENVIRONMENT, check=False).returncode == 0
+        return subprocess.run([*command, "-h", self.socket.parent], env=_environment(), check=False).returncode == 0
 
     def recorded_pid(self) -> int | None:
         lines = self._pid_file()
@@ -144,3 +163,8 @@ class Postgres(Engine):
             return [line.strip() for line in (self.data / "postmaster.pid").read_text().splitlines()]
         except (FileNotFoundError, NotADirectoryError):
             return []
+
+
+def _environment() -> dict[str, str]:
+    """A clean environment, without the PG* variables, locale and secrets of the caller."""
+    return {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "TZ": "UTC"}

@@ -24,7 +24,7 @@ from config import embedded
 from config.embedded import postgres as postgres_module, redis as redis_module
 from config.embedded.account import account_for, run_as
 from config.embedded.locks import is_free
-from config.embedded.postgres import Postgres
+from config.embedded.postgres import Postgres, as_superuser
 from config.embedded.redis import Redis
 from tests.process.conftest import wait_until
 
@@ -167,15 +167,30 @@ def test_processes_that_start_at_once_share_one_engine_of_each_kind(empty_var: P
         assert [path.name for path in (empty_var / "postgres").glob("making-*")] == []
 
 
-def test_the_database_is_used_as_a_role_that_owns_it_and_nothing_else(empty_var: Path) -> None:
-    role = "SELECT current_user, rolsuper, rolcreatedb, rolcreaterole FROM pg_roles WHERE rolname = current_user"
-    with User(empty_var) as user, psycopg.connect(user.ready()[0], autocommit=True) as connection:
-        assert connection.execute(role).fetchone() == ("carillon", False, False, False)
-        connection.execute("CREATE TABLE kept (id bigint GENERATED ALWAYS AS IDENTITY)")
-        connection.execute("ALTER TABLE kept ADD COLUMN more int")
+def handed_over(url: str) -> None:
+    with psycopg.connect(url, autocommit=True) as connection:
+        asked = "SELECT current_user, rolsuper, rolcreatedb, rolcreaterole FROM pg_roles WHERE rolname = current_user"
+        assert connection.execute(asked).fetchone() == ("carillon", False, False, False)
+        connection.execute("ALTER TABLE kept ADD COLUMN IF NOT EXISTS more int")
         connection.execute("INSERT INTO kept DEFAULT VALUES")
-        connection.execute("CREATE FUNCTION nothing() RETURNS int LANGUAGE sql AS 'SELECT 1'")
         connection.execute("CREATE OR REPLACE FUNCTION nothing() RETURNS int LANGUAGE sql AS 'SELECT 2'")
+
+
+def test_the_database_is_used_as_a_role_that_owns_it_and_nothing_else(empty_var: Path) -> None:
+    with User(empty_var) as user:
+        url = user.ready()[0]
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute("CREATE TABLE kept (id bigint GENERATED ALWAYS AS IDENTITY)")
+            connection.execute("CREATE FUNCTION nothing() RETURNS int LANGUAGE sql AS 'SELECT 1'")
+        handed_over(url)
+        with psycopg.connect(as_superuser(url), autocommit=True) as connection:  # as an earlier release left it
+            connection.execute("REASSIGN OWNED BY carillon TO postgres")
+            connection.execute("DROP ROLE carillon")
+    postgres = Postgres(empty_var)
+    wait_until(lambda: postgres.running_pid() is None)
+    (postgres.data / "carillon.role").unlink()
+    with User(empty_var) as user:
+        handed_over(user.ready()[0])
 
 
 def ports_listened_on(pid: int) -> list[str]:

@@ -31,8 +31,7 @@ pytestmark = pytest.mark.django_db(transaction=True, databases=[DEFAULT_DB_ALIAS
 def server(django_db_setup: None) -> Iterator[Postgres]:
     """A standby of the engine of the tests, as DATABASE_REPLICA_URL would name it."""
     engine = Path(connection.settings_dict["HOST"])
-    # Earlier checkouts wrote it: of root, so that PostgreSQL cannot read it for a standby.
-    (engine.parent / "data" / "carillon.role").unlink(missing_ok=True)
+    (engine.parent / "data" / "carillon.role").chmod(0o644)  # of root, which PostgreSQL is not
     with (
         Postgres(embedded.var_dir() / "standby", Path(embedded.postgres_programs())) as server,
         pytest.MonkeyPatch.context() as patch,
