@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import ClassVar
@@ -14,6 +13,8 @@ from django.core.exceptions import ImproperlyConfigured
 from config.embedded.account import Account, account_for, run_as
 
 Server = subprocess.Popen[bytes]
+# Without the PG* variables, locale and secrets of the caller.
+ENVIRONMENT = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "TZ": "UTC"}
 _LONGEST_SOCKET_PATH = 103  # bytes, of macOS; Linux allows 107
 
 
@@ -65,7 +66,7 @@ class Engine(ABC):
     def launch(self, log: int) -> Server:
         """Start the server in the foreground; its output goes to the descriptor `log`."""
 
-    def start(self, arguments: list[str], log: int, environment: Mapping[str, str] | None = None) -> Server:
+    def start(self, arguments: list[str], log: int) -> Server:
         """Start the server with these arguments, as the owner of its data."""
         account = account_for(self.data)
         for directory in (self.data, self.socket.parent):
@@ -73,7 +74,7 @@ class Engine(ABC):
         return subprocess.Popen(
             [self.locate(), *arguments],
             cwd=self.data,
-            env=environment,
+            env=ENVIRONMENT,
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

@@ -13,7 +13,7 @@ from typing import ClassVar
 from urllib.parse import quote
 
 from config.embedded.account import Account, account_for, run_as
-from config.embedded.engine import Engine, EngineFailed, Server
+from config.embedded.engine import ENVIRONMENT, Engine, EngineFailed, Server
 from config.embedded.var import say
 
 _DATABASE = _ROLE = "carillon"
@@ -104,7 +104,7 @@ class Postgres(Engine):
             stderr=subprocess.STDOUT,
             text=True,
             cwd=folder,
-            env=_environment(),
+            env=ENVIRONMENT,
             check=False,
             **run_as(account),
         )
@@ -144,14 +144,14 @@ class Postgres(Engine):
             "log_error_verbosity": "terse",
         }
         arguments = ["-D", str(self.data), *(f"--{name}={value}" for name, value in settings.items())]
-        return self.start(arguments, log, _environment())
+        return self.start(arguments, log)
 
     def answers(self) -> bool:
         # The pid file first: connecting during recovery fills the log with refusals.
         if self._pid_file()[7:8] != ["ready"] or self.running_pid() is None:
             return False
         command = [str(self.locate().parent / "pg_isready"), "-q", "-t", "5", "-U", "postgres"]
-        return subprocess.run([*command, "-h", self.socket.parent], env=_environment(), check=False).returncode == 0
+        return subprocess.run([*command, "-h", self.socket.parent], env=ENVIRONMENT, check=False).returncode == 0
 
     def recorded_pid(self) -> int | None:
         lines = self._pid_file()
@@ -163,8 +163,3 @@ class Postgres(Engine):
             return [line.strip() for line in (self.data / "postmaster.pid").read_text().splitlines()]
         except (FileNotFoundError, NotADirectoryError):
             return []
-
-
-def _environment() -> dict[str, str]:
-    """A clean environment, without the PG* variables, locale and secrets of the caller."""
-    return {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "TZ": "UTC"}
