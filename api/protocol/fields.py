@@ -24,7 +24,7 @@ from pydantic import (
     WithJsonSchema as Shown,
     model_validator,
 )
-from pydantic_core import PydanticUndefined
+from pydantic.fields import FieldInfo
 
 from common.times.dates import rfc3339
 
@@ -40,6 +40,7 @@ CHOICES = ("(one)", "(list)")
 _MOST_UNKNOWN = 10
 _MOST_READ_ONLY = 30
 _MOST_NAMES = 100
+_REQUIRED = FieldInfo()
 
 
 class Body(BaseModel):
@@ -87,7 +88,7 @@ def shows(body: type[Body]) -> Callable[[type[Answer]], type[Answer]]:
         fields["id"] = own["id"]
         for name, field in body.model_fields.items():
             shown = fields[name] = copy(field)
-            shown.default, shown.default_factory, shown.json_schema_extra = PydanticUndefined, None, None
+            shown.default, shown.default_factory, shown.json_schema_extra = _REQUIRED.default, None, None
         fields.update(own)
         document.model_rebuild(force=True)
         return document

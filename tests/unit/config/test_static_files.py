@@ -27,7 +27,7 @@ def answer(path: str, method: str = "GET", **headers: str) -> tuple[int, dict[st
         told = [(b"host", b"localhost"), *((name.encode(), value.encode()) for name, value in headers.items())]
         said = ApplicationCommunicator(get_asgi_application(), scope | {"headers": told})
         await said.send_input({"type": "http.request"})
-        heard = [await said.receive_output(timeout=5), await said.receive_output(timeout=5)]
+        heard = [await said.receive_output(timeout=60), await said.receive_output(timeout=60)]
         await said.wait()
         return heard
 
