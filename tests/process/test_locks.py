@@ -74,7 +74,7 @@ def test_it_never_has_two_holders(tmp_path: Path) -> None:
         workers = [fork.Process(target=work, args=(user, log, seed, count)) for seed in range(PROCESSES)]
         for one in workers:
             one.start()
-        while count.value < HOLDINGS and time.monotonic() < end:
+        while (count.value < HOLDINGS or killed < 3) and time.monotonic() < end:
             time.sleep(0.1)
             victim = chance.randrange(PROCESSES)
             if (pid := workers[victim].pid) is not None and workers[victim].is_alive():

@@ -225,7 +225,7 @@ def test_rescue_publishes_what_nobody_claimed_with_growing_gaps(channel: Channel
         Delivery.objects.filter(id=delivery.id).update(wake_at=NOON)
         assert wakes.take_due(DELIVERY, 10) == [wakes.Wake(DELIVERY.task, delivery.id, 0.0, channel.user_id)]
         delivery.refresh_from_db()
-        gaps.append(round((delivery.wake_at - timezone.now()).total_seconds()))
+        gaps.append(round((delivery.wake_at - timezone.now()).total_seconds(), -1))  # a busy machine needs seconds
     assert gaps == [10, 20, 40, 80, 160, 300, 300]
     assert wakes.take_due(DELIVERY, 10) == []
 

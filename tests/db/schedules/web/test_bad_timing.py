@@ -24,7 +24,7 @@ COSTLY = (
 )
 SECOND_IS_FAR = "FREQ=DAILY;INTERVAL=997;BYMONTH=11;BYMONTHDAY=22;BYDAY=TH"
 # Seconds that checking a form may take on a slow, shared machine; a search without a bound takes minutes.
-SOON = 3.0
+SOON = 6.0
 
 IMPOSSIBLE: list[tuple[str, dict[str, Any]]] = [
     ("expression", {"kind": "cron", "expression": "0 0 30 2,feb *"}),
