@@ -10,6 +10,7 @@ from allauth.account.authentication import get_authentication_records
 from allauth.account.signals import authentication_step_completed, email_changed
 from allauth.core.internal.httpkit import get_client_ip
 from allauth.mfa.signals import authenticator_added, authenticator_removed, authenticator_reset
+from django.conf import settings
 from django.contrib.auth import SESSION_KEY, user_logged_in
 from django.contrib.auth.models import AnonymousUser
 from django.contrib.sessions.backends.db import SessionStore as StockStore
@@ -17,6 +18,7 @@ from django.db import transaction
 from django.db.models.signals import post_delete, post_save
 from django.dispatch import receiver
 from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 from django.utils import timezone
 from django.utils.deprecation import MiddlewareMixin
 
@@ -33,9 +35,10 @@ _USE_WRITTEN = timedelta(minutes=5)
 
 
 class SessionStore(StockStore):
-    """`row` is the session as it was loaded; `client` the address and the browser of the request."""
+    """`row` is the session as it was loaded; `existed`: there was one; `client`: the request's address and browser."""
 
     row: Session | None = None
+    existed = False
     client: tuple[str | None, str] = (None, "")
 
     @classmethod
@@ -44,6 +47,7 @@ class SessionStore(StockStore):
 
     def _get_session_from_db(self) -> Session | None:
         self.row = super()._get_session_from_db()  # type: ignore[misc]  # not in the stubs
+        self.existed = self.existed or self.row is not None
         return self.row
 
     def create_model_instance(self, data: Mapping[str, Any]) -> Session:
@@ -76,6 +80,16 @@ class SessionLimits(MiddlewareMixin):
                 request.user = AnonymousUser()
             elif now - row.seen_at > _USE_WRITTEN and not is_of_open_page(request):
                 request.session.modified = True
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        """Keep the cookie of a key that opens nothing, which Django would delete, but not what the browser stored.
+
+        Another request of the same browser may have renewed the key meanwhile: deleting its cookie would sign it out.
+        """
+        is_over = request.session.is_empty() and not getattr(request.session, "existed", False)
+        if is_over and request.COOKIES.pop(settings.SESSION_COOKIE_NAME, None) is not None:
+            response["Clear-Site-Data"] = '"cache"'
+        return response
 
 
 def is_over_for_staff(row: Session, now: datetime) -> bool:

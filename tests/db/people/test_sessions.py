@@ -47,6 +47,20 @@ def age(idle: timedelta, started: timedelta) -> None:
     Session.objects.update(seen_at=timezone.now() - idle, started_at=timezone.now() - started)
 
 
+def test_a_request_with_a_key_that_was_renewed_meanwhile_signs_nobody_out(anna: User) -> None:
+    client = Client()
+    enter(client, anna)
+    sessions.SessionStore(client.cookies["sessionid"].value).cycle_key()
+    answer = client.get("/settings/")
+    assert answer.status_code == 302 and "sessionid" not in answer.cookies
+
+
+def test_signing_out_deletes_the_cookie(anna: User) -> None:
+    client = Client()
+    enter(client, anna)
+    assert client.post("/account/logout/").cookies["sessionid"].value == ""
+
+
 def test_a_session_names_its_person_and_browser_and_keeps_its_start(anna: User) -> None:
     client = Client(
         headers={"user-agent": "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0\x1b"}
