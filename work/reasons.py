@@ -23,6 +23,8 @@ from common.texts.refusal import TEXTS, Refusal, words
 from common.times import dates
 
 _CODES: dict[str, Codes] = {}
+LOADERS: list[Callable[[], object]] = []
+"""Each loads modules that a process loads late, with their codes: called for an unknown code. Apps add theirs."""
 # How a parameter is shown, by what follows its name and a colon in a sentence. Apps add theirs.
 FORMATS: dict[str, Callable[[Any], str]] = {
     "number": lambda value: f"{round(value, 1 if abs(value) >= 1 else 3):g}",
@@ -134,6 +136,7 @@ def _sentence(code: str, params: object, depth: int) -> str:
     if depth == 0:
         return "…"
     given = _with_sentences(params, depth) if isinstance(params, Mapping) else {}
+    _load(code)
     if (listed := _CODES.get(code)) is None and code in TEXTS:
         return words(code, given)
     template = gettext(listed.text) if listed and listed.text else ""
@@ -141,6 +144,13 @@ def _sentence(code: str, params: object, depth: int) -> str:
         _FORMATTER.vformat(template, (), given).strip() or str(given.get("said") or code), template, given
     )
     return f"{text} {given['then']}" if "then" in given else text
+
+
+def _load(code: str) -> None:
+    """Load the modules that may have a code which is not known yet."""
+    if code and code not in _CODES and code not in TEXTS:
+        for load in LOADERS:
+            load()
 
 
 def _capitalised(text: str, template: str, given: Mapping[str, Any]) -> str:
