@@ -113,7 +113,8 @@ class _Meaning:
         elapsed = [step for step in sentence.wait if step[1] in ELAPSED]
         day = later(self.now, [step for step in sentence.wait if step[1] not in ELAPSED])
         if not elapsed:
-            return self._at(datetime.combine(day.date(), self._time().time))
+            clock = self._time()
+            return self._at(datetime.combine(day.date(), clock.time) + _DAY * (clock.hour >= 24))
         self._fits(not sentence.times and not sentence.part)
         is_plain = len(elapsed) == len(sentence.wait)
         since = self.instant if is_plain else civil.first_instant(civil.zone(self.zone), day)

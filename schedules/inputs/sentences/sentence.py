@@ -166,6 +166,8 @@ class Sentence:
 
     def _take_span(self) -> None:
         """From one day to another: weekdays, or when it starts and ends."""
+        if self.day and isinstance(self.ends, Clock):  # of each such day, or the end of the last one?
+            raise NotUnderstood("range", self.spans["ends"].text)
         if self.day is None or (last := self.day.until) is None:
             return
         if self.day.weekdays and last.is_one_weekday and not last.shift:  # "Monday to Thursday"
