@@ -45,12 +45,15 @@ def urls(database_url: str = "", redis_url: str = "") -> tuple[str, str]:
     message of one line if an engine is not installed or does not start.
     """
     close_var()
-    postgres, redis = Postgres(var_dir()), Redis(var_dir())
-    engines = [engine for engine, given in ((postgres, database_url), (redis, redis_url)) if not given]
+    var = var_dir()
+    engines: list[Engine] = []
+    if not database_url:
+        engines.append(Postgres(var))
+    if not redis_url:
+        engines.append(Redis(var))
     try:
         _bring_up(*engines)  # all of them first, to start in parallel
-        for engine in engines:
-            _wait_until_ready(engine)
+        ready = {engine.name: _when_ready(engine) for engine in engines}
     except OSError as error:
         if not error.filename:
             raise
@@ -58,7 +61,7 @@ def urls(database_url: str = "", redis_url: str = "") -> tuple[str, str]:
             f"{error.filename} cannot be used by this user ({error.strerror}): "
             "start Carillon as the user who started it here first, or set CARILLON_VAR to your own directory"
         ) from error
-    return database_url or postgres.url, redis_url or redis.url
+    return database_url or ready["postgres"], redis_url or ready["redis"]
 
 
 def postgres_programs() -> str:
@@ -74,17 +77,23 @@ def look_after() -> None:
 
 
 def leave() -> None:
-    """Stop using the engines. Stop those that nobody else uses, and wait for it, at most half a minute for each."""
+    """Stop using the engines. Stop those that nobody else uses, and wait up to 30 s for it."""
+    stopping: list[tuple[Path, int]] = []
     while _used:
         _home, (engine, users) = _used.popitem()
         os.close(users)
+        if (alone := exclusive(engine.home / "users")) is None:
+            continue
         # The lock is kept meanwhile: a new user waits, then starts the engine again.
-        if (alone := exclusive(engine.home / "users")) is not None:
-            keeper = engine.home / "keeper"
-            if (pid := keeper.read_text()) and not is_free(keeper):
-                os.kill(int(pid), signal.SIGTERM)
-                os.close(shared(keeper))  # once the keeper has ended
-            os.close(alone)
+        stopping.append((engine.home / "keeper", alone))
+        keeper = (engine.home / "keeper").read_text()
+        if keeper and not is_free(engine.home / "keeper"):
+            os.kill(int(keeper), signal.SIGTERM)
+    deadline = time.monotonic() + 30
+    for keeper_lock, alone in stopping:
+        while not is_free(keeper_lock) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        os.close(alone)
 
 
 def _bring_up(*engines: Engine) -> bool:
@@ -96,7 +105,7 @@ def _bring_up(*engines: Engine) -> bool:
             engine.home.mkdir(parents=True, exist_ok=True)
             if engine.home not in _used:
                 # Waits only while a keeper stops the engine: it holds the lock until then.
-                _used[engine.home] = engine, shared(engine.home / "users")
+                _used[engine.home] = engine, shared(engine.home / "users", within=60.0)
             if (lock := exclusive(engine.home / "keeper")) is None:
                 continue
             locks[engine] = lock
@@ -127,11 +136,11 @@ def _start_keepers(locks: dict[Engine, int]) -> None:
             stderr=log,
             pass_fds=locks.values(),
             start_new_session=True,
-            check=False,  # `_wait_until_ready` finds that there is no keeper
+            check=False,  # `_when_ready` finds that there is no keeper
         )
 
 
-def _wait_until_ready(engine: Engine) -> None:
+def _when_ready(engine: Engine) -> str:
     deadline = time.monotonic() + _READY_WITHIN
     started = 0
     while time.monotonic() < deadline:
@@ -141,7 +150,7 @@ def _wait_until_ready(engine: Engine) -> None:
                 break
             started += _bring_up(engine)
         if engine.answers():
-            return
+            return engine.url
         time.sleep(0.02)
     raise EngineFailed(f"{engine.title} does not start in {_short(engine.home)}: {engine.failure_reason()}")
 
