@@ -27,6 +27,10 @@ def are_alerts(body: Any) -> bool:
     )
 
 
+def count(body: Mapping[str, Any]) -> int:
+    return 1 if _is_heartbeat(body) else len(body["alerts"])
+
+
 def read(body: Mapping[str, Any], most: int) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """The type of the event, what identifies it, and its data, for each of the first `most` alerts."""
     if _is_heartbeat(body):

@@ -80,14 +80,14 @@ def _accepted(made: Iterable[tuple[Envelope, Reason | None]]) -> tuple[InboundAn
 
 
 def _of_alerts(address: InboundAddress, given: Any, identity: str) -> tuple[InboundAnswer, list[Envelope]]:
-    """An event for each alert of Alertmanager or Grafana."""
+    """An event for each alert of Alertmanager, Grafana or Uptime Kuma."""
     made = []
     for type, one, whole in alerts.read(given, MOST_ALERTS):
         data, too_large = _fitting(whole)
         key, time = _key(address, one + identity), _alert_time(whole)
         made.append((Envelope(type=type, data=data, source=address.label, key=key, occurred_at=time), too_large))
     answer, envelopes = _accepted(made)
-    if (left_out := len(given["alerts"]) - len(envelopes)) > 0:
+    if (left_out := alerts.count(given) - len(envelopes)) > 0:
         answer = replace(answer, reason=Reason(EventCode.TOO_MANY_ALERTS, left_out=left_out, most=MOST_ALERTS))
     return answer, envelopes
 

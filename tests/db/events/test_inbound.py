@@ -70,6 +70,17 @@ def post(body: Any, headers: dict[str, str] | None = None, token: str = TOKEN) -
     )
 
 
+def test_a_heartbeat_of_uptime_kuma_becomes_one_alert() -> None:
+    make_address()
+    heartbeat = {"monitorID": 7, "status": 0, "time": "2026-06-01 12:00:00", "msg": "timeout"}
+    body = {"heartbeat": heartbeat, "monitor": {"id": 7, "name": "Shop"}, "msg": "[Shop] Down"}
+    for same in (body, body | {"alerts": 5}):
+        answer = post(same)
+        assert (answer.status_code, len(answer.json()["ids"])) == (202, 1)
+    event = Event.objects.latest("id")
+    assert (event.type, event.data["key"], event.data["title"]) == ("alert.raised", "uptime-kuma-7", "Shop")
+
+
 def test_nobody_who_posts_speaks_as_carillon() -> None:
     make_address()
     InboundAddress.objects.update(label=types.SOURCE)
