@@ -64,15 +64,7 @@ class StatusMail(Work):
         verbose_name = _("status mail")
         verbose_name_plural = _("status mails")
         indexes = [*WORDS.indexes(), models.Index(fields=["subscriber"], name="status_mail_of_subscriber")]
-        constraints = [
-            *WORDS.constraints(),
-            models.UniqueConstraint(
-                fields=["subscriber", "incident"],
-                condition=Q(state="pending"),
-                nulls_distinct=False,
-                name="status_mail_one_pending",
-            ),
-        ]
+        constraints = WORDS.constraints()
         triggers = WORDS.triggers()
 
     def __str__(self) -> str:

@@ -54,7 +54,10 @@ class StatusMailKind(Kind[StatusMailClaim]):
     caused_by = "coalesce(d.incident_id::text, '')"
     claim = StatusMailClaim
     columns = """s.address AS mailbox, g.title AS page, g.slug, g.enabled, p.is_active,
-       i.title, i.text, i.ended_at IS NOT NULL AS is_over"""
+       i.title, i.text, i.ended_at IS NOT NULL AS is_over,
+       EXISTS (SELECT FROM watches_statusmail o
+                WHERE o.subscriber_id = d.subscriber_id AND o.incident_id IS NOT DISTINCT FROM d.incident_id
+                  AND o.id > d.id AND o.state IN ('pending', 'sending', 'sent')) AS is_replaced"""
     joins = """
   JOIN people_user p ON p.id = d.user_id
   JOIN watches_subscriber s ON s.id = d.subscriber_id
@@ -76,9 +79,7 @@ class StatusMailKind(Kind[StatusMailClaim]):
             ),
             "address": {"address": row.mailbox},
             "unusable": None,
-            "withdrawn": None
-            if row.is_active and row.enabled
-            else Reason(DeliveryCode.PAGE_OFF if row.is_active else DeliveryCode.SWITCHED_OFF),
+            "withdrawn": _withdrawn(row),
         }
 
     def prepare(self, claim: StatusMailClaim) -> Defer | Cancel | Answer | Callable[[], Answer]:
@@ -98,6 +99,14 @@ class StatusMailKind(Kind[StatusMailClaim]):
 
 
 STATUS_MAIL = StatusMailKind()
+
+
+def _withdrawn(row: Any) -> Reason | None:
+    if not row.is_active:
+        return Reason(DeliveryCode.SWITCHED_OFF)
+    if not row.enabled:
+        return Reason(DeliveryCode.PAGE_OFF)
+    return Reason(DeliveryCode.NEWER) if row.is_replaced else None
 
 
 def _texts(row: Any) -> tuple[str, str]:

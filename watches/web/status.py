@@ -82,6 +82,7 @@ def publish(request: PersonRequest) -> HttpResponse:
 
 
 @person_form
+@with_user_lock
 def edit_incident(request: PersonRequest, incident_id: UUID) -> HttpResponse:
     incident = get_object_or_404(PublicIncident.objects.select_related("page"), id=incident_id, page__user=request.user)
     if "delete" in request.POST:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.db.models.functions import Now
@@ -14,6 +15,7 @@ from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from demo.receivers import SMTPReceiver
+from notifications.deliveries import limits
 from people import mailboxes
 from people.models import User
 from tests.db.watches.test_status_pages import make_page
@@ -121,6 +123,31 @@ def test_news_that_waits_is_one_mail_with_the_newest_text(
     assert subjects(post) == ["Our services: Payments are slow"]
     assert "It gets better." in str(post.mails[0].message)
     assert StatusMail.objects.filter(incident=incident).count() == 1
+
+
+def test_news_during_a_try_that_fails_is_told_once(
+    client: Client, browser: Client, page: StatusPage, post: SMTPReceiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    subscribe(client, post)
+    incident = publish(browser, page)
+    original = limits.send
+
+    def send_during_an_edit(*args: Any) -> Any:
+        monkeypatch.undo()
+        edit(browser, incident, text="It gets better.")
+        return original(*args)
+
+    monkeypatch.setattr(limits, "send", send_during_an_edit)
+    post.replies["DATA"] = "451 Later"
+    send()
+    assert StatusMail.objects.filter(incident=incident, state="pending").count() == 2
+    post.mails.clear()
+    post.replies.clear()
+    send()
+    assert subjects(post) == ["Our services: update: Payments are slow"]
+    assert "It gets better." in str(post.mails[0].message)
+    first = StatusMail.objects.get(incident=incident, what="opened")
+    assert (first.state, first.reason_code) == ("cancelled", "newer-slot")
 
 
 def test_a_form_that_is_sent_twice_publishes_one_incident(
