@@ -75,6 +75,8 @@ def test_the_last_use_is_written_at_most_once_a_minute(api: Api) -> None:
     api.get("/me")
     assert first is not None
     assert ApiToken.objects.get().last_used_at == first
+    tokens.record_use(api.row, first + timedelta(seconds=30))  # found before the first use was written
+    assert ApiToken.objects.get().last_used_at == first
 
 
 def test_calls_over_the_limit_wait_and_others_know_how_many_are_left(api: Api, ada: User, settings: Settings) -> None:
@@ -212,6 +214,12 @@ def test_a_token_of_fewer_scopes_gets_no_answer_that_was_kept_for_another(api: A
     assert (made.status_code, Api(ada).post("/channels", body, Idempotency_Key="k").content) == (201, made.content)
     for scopes in ((), ("read",), ("read", "schedules")):
         assert Api(ada, scopes).post("/channels", body, Idempotency_Key="k").json()["code"] == "key-reused"
+
+
+def test_a_request_for_another_version_gets_no_answer_that_was_kept_for_the_first(api: Api, ada: User) -> None:
+    path = f"/rules/{make_rule(ada).id}/disable"
+    assert api.post(path, If_Match='"1"', Idempotency_Key="k").status_code == 200
+    assert api.post(path, If_Match='"2"', Idempotency_Key="k").json()["code"] == "key-reused"
 
 
 def test_a_key_that_is_used_again_after_a_day_counts_for_another_day(api: Api) -> None:

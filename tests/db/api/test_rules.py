@@ -68,6 +68,7 @@ def test_a_stale_version_changes_nothing_and_gets_the_current_one(api: Api, ada:
     ):
         refused = api(method, path + end, sent, If_Match='"1"')
         assert (refused.status_code, refused.json()["current"]["name"]) == (412, "Theirs")
+    assert api("PATCH", path, {"name": "Mine"}, If_Match='W/"2", "12"').status_code == 412
     assert Rule.objects.get().version == 2
 
 

@@ -84,10 +84,11 @@ def test_the_chart_shows_what_was_added_by_minute_and_by_day(
     assert counting.values(ada) == {"builds": 10}
 
 
-def test_a_chart_leaves_out_what_was_added_before_it_begins(ada: User) -> None:
+def test_a_chart_leaves_out_what_was_added_before_it_begins_or_by_others(ada: User) -> None:
     today = timezone.now().replace(hour=0, minute=0, second=0, microsecond=0)
     for ago in (1, 29, 30):
         Rollup.objects.create(user=ada, name="builds", span=86_400, start=today - timedelta(days=ago), value=ago)
+    Rollup.objects.create(user=make_user(), name="builds", span=86_400, start=today, value=30)
     days = counting.history(ada, "builds", counting.DAY, 30)
     assert list(days) == sorted(days)
     assert len(days) == 30
