@@ -150,12 +150,15 @@ def _equal(actual: Any, value: Any) -> bool:
     return _number(actual) == _number(value)
 
 
-def _number(value: Any) -> float | None:
+def _number(value: Any) -> int | float | None:
+    """Whole numbers stay exact: two ids of 19 digits may be the same float."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
+    if not isinstance(value, str):
+        return value
     try:
-        return float(value)
-    except (ValueError, OverflowError):
+        return int(value) if value.removeprefix("-").isdigit() else float(value)
+    except ValueError:
         return None
 
 

@@ -67,6 +67,17 @@ def test_a_condition_compares_a_field(field: str, operator: str, value: Any, hol
         assert reason.code == EventCode.UNMET
 
 
+@pytest.mark.parametrize("value", [1234567890123456789, "1234567890123456789"])
+def test_ids_of_many_digits_are_compared_exactly(value: Any) -> None:
+    def holds(operator: str, id: Any) -> bool:
+        return matching.unmet([Condition("data.id", operator, value)], {"data": {"id": id}}) is None
+
+    assert holds("equals", 1234567890123456789)
+    assert not holds("equals", 1234567890123456788)
+    assert holds("below", 1234567890123456788)
+    assert holds("above", "1234567890123456790")
+
+
 @pytest.mark.parametrize("field", ["data.missing", "data.items.1", "data.items.-1", "data.amount.x", "data.items.²"])
 def test_a_missing_field_is_named(field: str) -> None:
     reason = matching.unmet([Condition(field, "exists")], ORDER)
