@@ -1,11 +1,14 @@
 """A person's own series of texts, from the slot of a reminder on, until an event ends it."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, ClassVar
 
 from django import forms
 from django.conf import settings
+from django.db.models import JSONField, QuerySet
+from django.db.models.expressions import RawSQL
 from django.utils.text import format_lazy
 from django.utils.translation import gettext as _, gettext_lazy, gettext_noop, ngettext
 
@@ -13,7 +16,8 @@ from common.database.postgres import persist
 from common.uuid7 import first_of
 from events.models import Event
 from events.pure import steps
-from events.pure.matching import TYPE, Condition, budget_of_event, unmet
+from events.pure.envelope import as_sent
+from events.pure.matching import LONGEST_VALUE, TYPE, Condition, budget_of_event, unmet
 from jobs.checks import series
 from jobs.checks.series import MOST_STEPS, Step
 from jobs.kinds.base import Ask, Found, JobKind, Nothing, Say
@@ -22,7 +26,9 @@ from jobs.reasons import JobCode
 from notifications.messages import text
 from work.reasons import Codes, Reason
 
-_MOST_EVENTS = 200
+_MOST_EVENTS = 10_000
+# A longer value equals none that a series has: so the events are read without their data.
+_SHORT = f"CASE WHEN length(data #>> %s) <= {LONGEST_VALUE} THEN data #> %s END"
 
 
 class SeriesCode(Codes):
@@ -107,15 +113,31 @@ class Series(JobKind):
             return Found({"ended": ""})
         start = datetime.fromisoformat(ask.payload["begun"]) if "begun" in ask.payload else ask.slot
         happened = Event.objects.filter(user=ask.user_id, type=str(ends_on), id__gte=first_of(start)).order_by("-id")
-        newest: list[Any] = persist(lambda: list(happened.values_list("data", flat=True)[:_MOST_EVENTS]))
         same = [Condition(**one) for one in ask.payload.get("same", ())]
-        budget = budget_of_event()
-        ended = any(unmet(same, {"data": data}, budget) is None for data in newest)
+        ended = persist(lambda: _has(happened, same[0])) if same else persist(happened.exists)
         return Found({"ended": ends_on if ended else ""})
 
     def decide(self, ask: Ask, value: Any) -> Say | Nothing:
         ended = Reason(SeriesCode.HAPPENED, type=value["ended"]) if value["ended"] else None
         return series.decide(ask, _steps(ask.payload) or [], ended)
+
+
+def _has(happened: QuerySet[Event], same: Condition) -> bool:
+    """Whether one of the newest of these events fulfils the condition."""
+    place, _dot, path = same.field.partition(".")
+    found: list[Any]
+    if place == "data":
+        names = path.split(".")
+        short = happened.annotate(value=RawSQL(_SHORT, [names, names], JSONField()))  # noqa: S611 - a constant
+        values = short.values_list("value", flat=True)[:_MOST_EVENTS]
+        same, found = replace(same, field="value"), [{"value": value} for value in values if value is not None]
+    else:
+        found = list(happened.defer("data")[:_MOST_EVENTS])
+        for event in found:
+            event.data = {}
+        found = [as_sent(event) for event in found]
+    budget = budget_of_event()
+    return any(unmet([same], envelope, budget) is None for envelope in found)
 
 
 def _steps(payload: Mapping[str, Any]) -> list[Step] | None:

@@ -145,6 +145,24 @@ def test_a_rule_begins_a_series_that_the_same_order_ends() -> None:
     assert (said.body, said.origin, said.origin_id) == ("It is { name }", "event", rule.id)
 
 
+def test_the_same_order_ends_it_however_many_others_are_paid_after_it() -> None:
+    rule = orders()
+    happen(rule.user, type="order.placed", data={"order_id": 7})
+    check(Job.objects.get(origin_id=rule.id))
+    paid = [Envelope(type="order.paid", source="shop", data={"order_id": 7 + number}) for number in range(202)]
+    ledger.record(rule.user_id, paid)
+    assert check(Job.objects.get(origin_id=rule.id, state="pending")).reason_code == "series-ended"
+
+
+@pytest.mark.parametrize(("chain", "code"), [("cart 1", "series-ended"), ("cart 2", "series-said")])
+def test_what_belongs_together_can_be_something_else_than_data(chain: str, code: str) -> None:
+    rule = orders(series_key="correlation_id")
+    happen(rule.user, type="order.placed", correlation_id="cart 1")
+    check(Job.objects.get(origin_id=rule.id))
+    happen(rule.user, type="order.paid", correlation_id=chain)
+    assert check(Job.objects.get(origin_id=rule.id, state="pending")).reason_code == code
+
+
 def test_an_event_that_is_handled_twice_begins_one_series() -> None:
     rule = orders()
     event = happen(rule.user, type="order.placed", data={"order_id": 7})
