@@ -19,7 +19,7 @@ from notifications.reasons import DeliveryCode
 from people import quiet, teams
 from people.models import User
 from people.teams import on_call
-from work.answers import Answer, Defer
+from work.answers import Answer, Cancel, Defer
 from work.broker.wakes import publish_after_commit
 from work.reasons import Reason
 
@@ -42,12 +42,14 @@ def tell(delivery_id: UUID, now: datetime) -> None:
 
 
 @transaction.atomic
-def ask(delivery_id: UUID, now: datetime) -> Answer | Defer:
+def ask(delivery_id: UUID, now: datetime) -> Answer | Cancel | Defer:
     """Record a notification for the next person on call, and wait for their answer; done once all have been asked.
 
     Who was asked is in the notifications: a worker that dies here asks nobody twice.
     """
     delivery, whole = _lock(delivery_id)
+    if whole.acknowledged_at is not None:  # since the delivery was claimed
+        return Cancel(Reason(DeliveryCode.SNOOZED if whole.snoozed_until else DeliveryCode.ACKNOWLEDGED))
     notified = list(members_told(whole))
     patience = timedelta(minutes=on_call.minutes(whole.user))
     is_waiting = notified and teams.recipients(whole.user_id).filter(person=notified[-1].user).exists()

@@ -11,10 +11,12 @@ from django.utils import timezone
 
 from notifications.channels import changes
 from notifications.deliveries import acknowledge, members
+from notifications.deliveries.kind import DELIVERY
 from notifications.models import Delivery, Notification
 from people import teams
 from people.models import CallOverride, Membership, OnCall, User
-from tests.make import NOON, make_delivery, make_user, signed_in, try_once
+from tests.make import NOON, make_delivery, make_user, signed_in, taken, try_once
+from work.answers import Cancel
 
 TEAM = Notification.Origin.TEAM
 
@@ -79,6 +81,21 @@ def test_an_answer_ends_it(ada: User, team: User) -> None:
     assert ask(delivery, timedelta(minutes=6)) == [ada]
     delivery.refresh_from_db()
     assert (delivery.state, delivery.reason_code) == ("cancelled", "acknowledged")
+
+
+def test_an_answer_at_the_moment_of_asking_ends_it(ada: User, team: User) -> None:
+    join(team, 2)
+    delivery = ring(team)
+    ask(delivery)
+    told = Notification.objects.filter(batch_id=delivery.notification_id, origin=TEAM)
+    told.update(created_at=F("created_at") - timedelta(minutes=6))
+    Delivery.objects.filter(id=delivery.id).update(available_at=NOON)
+    claim = taken(delivery.id)
+    assert acknowledge.acknowledge(told.get().id)
+    answer = DELIVERY.prepare(claim)
+    assert isinstance(answer, Cancel)
+    assert answer.reason.code == "acknowledged"
+    assert [one.user for one in told] == [ada]
 
 
 def test_a_worker_that_died_after_asking_asks_nobody_twice(ada: User, team: User) -> None:
