@@ -95,7 +95,10 @@ def undo(schedule: Schedule, version: int, now: datetime, by: User) -> datetime 
         editing.unskip(UUID(made.detail["replaces"]), slot, now, by)
         editing.delete(schedule.id, now, by)
         return slot
-    schedule.rule = made.detail["was"]["rule"]
+    was = made.detail["was"]
+    if was | {"rule": schedule.rule} != editing.timing(schedule):  # an edit of more than its time
+        raise editing.ScheduleConflict(schedule)
+    schedule.rule = was["rule"]
     _refuse_past(schedule, schedule.timetable().rule, now)
     return editing.reschedule(schedule, now, by=by).next_fire_at
 

@@ -101,16 +101,18 @@ def reschedule_locked(
         schedule = _lock(schedule.id, now)
     if _changes_nothing(schedule, wanted, channels):
         return schedule
-    was = _timing(schedule)
+    was, early = timing(schedule), schedule.early
     if not asks_the_same(schedule, wanted):
         reminders.forget(schedule.id)
     for name, value in editable(wanted).items():
         setattr(schedule, name, value)
-    detail = {} if was == _timing(schedule) else {"was": was}
+    detail = {} if was == timing(schedule) else {"was": was}
     stopped = schedule.state in {Schedule.State.PAUSED, Schedule.State.ARCHIVED}
     if not stopped and (detail or schedule.state == Schedule.State.BROKEN):
         set_next_slot(schedule, now)
     _save(schedule, Change.EDITED, now, by, channels, **detail)
+    if early and not schedule.early:
+        early_messages.withdraw_outdated(schedule, now)
     quarantine.drop_notices(schedule.id, wanted.version)
     return schedule
 
@@ -148,8 +150,8 @@ def _of_one(
     return change_one
 
 
-pause = _of_one(state_changes.pause)
-resume = _of_one(state_changes.resume)
+pause = _of_one(state_changes.pause, archived=False)
+resume = _of_one(state_changes.resume, archived=False)
 archive = _of_one(state_changes.archive, archived=False)
 unarchive = _of_one(state_changes.put_back, archived=True)
 delete = _of_one(state_changes.delete, deleted=True)
@@ -238,7 +240,7 @@ def done(schedule_id: UUID, now: datetime, by: User | None = None, message: UUID
     schedule = _lock(schedule_id, now, deleted=True)
     if schedule.state != Schedule.State.AWAITING or schedule.deleted_at is not None:
         return schedule
-    was = _timing(schedule)
+    was = timing(schedule)
     with suppress(InvalidRule):  # an unreadable one breaks below
         rule = from_done.begin(schedule.timetable().rule, now)
         schedule.kind, schedule.rule = rule.kind, rule.data()
@@ -317,8 +319,8 @@ def _event(
     )
 
 
-def _timing(schedule: Schedule) -> dict[str, object]:
-    """As JSON."""
+def timing(schedule: Schedule) -> dict[str, object]:
+    """As JSON, for `detail["was"]` of events."""
     timing = {name: getattr(schedule, name) for name in Schedule.TIMING}
     written = {name: value.isoformat() if isinstance(value, datetime) else value for name, value in timing.items()}
     return written | {"excluded": [day.isoformat() for day in schedule.excluded]}

@@ -55,13 +55,15 @@ def _stop(
     schedules: Sequence[Schedule], state: _State, code: DeliveryCode, what: Change, now: datetime, by: User | None
 ) -> None:
     before: dict[UUID, dict[str, Any]] = {}
-    for schedule in schedules:
+    # A second pause, such as of another tab, must not replace the state from before the first.
+    stopped = [one for one in schedules if one.state != state]
+    for schedule in stopped:
         until = schedule.snoozed_until
         stored = {"state": str(schedule.state), "snoozed_until": None if until is None else until.isoformat()}
         before[schedule.id] = {"before": stored}
         schedule.state, schedule.next_fire_at, schedule.snoozed_until = state, None, None
     _withdraw(schedules, code)
-    _save(schedules, what, now, by, before)
+    _save(stopped, what, now, by, before)
 
 
 def resume(schedules: Sequence[Schedule], now: datetime, by: User | None) -> None:

@@ -192,6 +192,13 @@ def test_it_waits_again_once_it_is_resumed(clock: list[datetime]) -> None:
     assert editing.resume(schedule.id, clock[-1]).next_fire_at == NINE + timedelta(days=4)
 
 
+def test_a_pause_that_is_repeated_forgets_nothing(clock: list[datetime]) -> None:
+    schedule = fired()
+    version = editing.pause(schedule.id, clock[-1]).version
+    assert editing.pause(schedule.id, clock[-1]).version == version  # in a second tab
+    assert editing.resume(schedule.id, clock[-1]).state == _State.AWAITING
+
+
 @pytest.mark.parametrize("change", [{"kind": "daily", "rule": {"time": "09:00"}}, {"after_done": False}])
 def test_a_new_timing_during_a_pause_goes_on_with_the_rule(clock: list[datetime], change: dict[str, Any]) -> None:
     schedule = fired()

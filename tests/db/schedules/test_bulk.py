@@ -148,6 +148,16 @@ def test_an_archived_one_never_fires_and_comes_back_as_it_was(ada: User) -> None
     assert (back.state, back.next_fire_at) == ("active", NINE + timedelta(days=1))
 
 
+@pytest.mark.parametrize("change", [editing.pause, editing.resume])
+def test_an_archived_one_is_neither_paused_nor_resumed(ada: User, change: editing.StateChange) -> None:
+    schedule = make_schedule(ada)
+    editing.archive(schedule.id, NOON, ada)
+    with pytest.raises(editing.ScheduleConflict):  # by a page that was opened before
+        change(schedule.id, NOON, ada)
+    schedule.refresh_from_db()
+    assert schedule.state == "archived"
+
+
 def test_an_edit_of_an_archived_one_leaves_it_archived(ada: User) -> None:
     schedule = make_schedule(ada)
     archived = editing.archive(schedule.id, NOON, ada)

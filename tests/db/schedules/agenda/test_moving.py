@@ -12,7 +12,7 @@ from schedules.agenda import moving
 from schedules.changes import editing
 from schedules.firing import fire
 from schedules.models import Schedule
-from tests.make import NOON, make_channel, make_schedule
+from tests.make import NOON, edit_schedule, make_channel, make_schedule
 
 FRIDAY = date(2026, 10, 30)
 
@@ -164,6 +164,12 @@ def test_what_was_not_moved_has_no_move_to_undo(ada: User) -> None:
     schedule = make_schedule(ada)
     with pytest.raises(editing.ScheduleConflict):
         moving.undo(schedule, schedule.version, NOON, ada)
+
+
+def test_an_edit_of_more_than_its_time_is_no_move_to_undo(ada: User) -> None:
+    edited = edit_schedule(make_schedule(ada), kind="cron", rule={"expression": "0 9 * * *"})
+    with pytest.raises(editing.ScheduleConflict):
+        moving.undo(edited, edited.version, NOON, ada)
 
 
 def test_a_time_that_it_does_not_have_is_not_moved(ada: User) -> None:

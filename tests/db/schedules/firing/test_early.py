@@ -201,6 +201,15 @@ def test_a_snooze_keeps_it_silent_until_its_end() -> None:
     assert next_early(schedule) == before(10)
 
 
+def test_what_waits_for_another_time_is_cancelled_also_where_none_rings_early_any_more() -> None:
+    user = make_user(time_zone="UTC", quiet_from=time(22), quiet_until=time(8))
+    schedule = make_schedule(user, [make_channel(user, "email")], early=[120])
+    send_due(before(120))
+    schedule.refresh_from_db()
+    edit_schedule(schedule, before(110), early=[], rule={"time": "18:00"})
+    assert Delivery.objects.get().reason_code == "other-time"
+
+
 def test_an_edit_of_the_title_keeps_what_waits() -> None:
     schedule = make()
     send_due(before(120))
