@@ -13,11 +13,19 @@ from schedules.inputs.sentences.days import Clock, Day, Piece, Step, Times
 from schedules.inputs.sentences.hints import NotUnderstood
 from schedules.rules import words
 
-_SMALLER = {"hours": ("minutes", 60), "minutes": ("seconds", 60), "days": ("hours", 24), "years": ("months", 12)}
+_SMALLER = {
+    "hours": ("minutes", 60),
+    "minutes": ("seconds", 60),
+    "days": ("hours", 24),
+    "quarters": ("months", 3),
+    "years": ("months", 12),
+}
 _MINUTES = {"minutes": 1, "hours": 60, "days": 24 * 60, "weeks": 7 * 24 * 60}
 # A week or two, to many: "heute in acht Tagen", "de hoy en quince días".
 _IDIOMS = ([(8, "days")], [(15, "days")])
 _MONTHS = {"months": 1, "quarters": 3, "years": 12}
+_WORKWEEK = 5
+_ANY_WORKDAY = 7
 
 
 def _zone(pieces: list[Piece]) -> str | None:
@@ -39,7 +47,6 @@ def _refuse(code: str, pieces: list[Piece]) -> None:
 
 def _step(number: float, unit: str, scale: float = 1, plus: float = 0) -> Step | None:
     """Whole units: 1.5 hours are 90 minutes."""
-    number, unit = (3 * number, "months") if unit == "quarters" else (number, unit)
     number = number * scale + plus
     smaller, factor = (unit, 1) if number == int(number) else _SMALLER.get(unit, ("", 0))
     return (int(number * factor), smaller) if smaller else None
@@ -93,8 +100,10 @@ def _days_span(first: Day, last: Day) -> Day | None:
 def _of(of: str | Step | list[Step], repeats: int = 0) -> Day | None:
     """ "of the month", "of every second month" """
     number, unit = (1, of) if isinstance(of, str) else of[0] if isinstance(of, list) else of
-    months = _MONTHS.get(unit, 0) * number
-    return Day(every=(months, "months"), repeats=bool(repeats), is_of=True) if months else None
+    if unit not in _MONTHS:
+        return None
+    step = (number, unit) if unit == "quarters" else (number * _MONTHS[unit], "months")
+    return Day(every=step, repeats=bool(repeats), is_of=True)
 
 
 def _month_from_now(today: date, ahead: int) -> Day:
@@ -145,7 +154,7 @@ def _next_unit(unit: str, today: date) -> Day | None:
 def _shifted(lengths: list[Step], since: Day, sign: int, today: date) -> Day | None:
     """Days, weeks … after or before a day."""
     # A year after Christmas may be after the one before.
-    units = ("days", "weeks", "months", "workdays", *(["years"] if since.exact else []))
+    units = ("days", "weeks", "months", "quarters", "workdays", *(["years"] if since.exact else []))
     if not since.can_shift or any(unit not in units for _, unit in lengths):
         return None
     if since.weekdays:
@@ -161,9 +170,12 @@ def _days_from(lengths: list[Step], since: Day, today: date) -> Day | None:
 
 def _every(value: Day, number: int = 1) -> Day:
     """A repetition of the day, as in "every Friday" or "every 2nd Tuesday of the month"."""
-    if value.is_once or number < 1 or (number > 1 and not value.weekdays):
+    # "Every other weekday" and "every 3rd working day" count days, which no rule does.
+    if value.is_once or number < 1 or (number > 1 and len(value.weekdays) not in range(1, _WORKWEEK)):
         raise NotUnderstood("every")
     if value.nth in (2, 3, 4) and not value.is_of:
+        if value.weekday == _ANY_WORKDAY:
+            raise NotUnderstood("every")
         raise NotUnderstood("which", n=value.nth, nth=words.ordinal(value.nth), day=words.weekday(value.weekday))
     step = (number, "weeks") if number > 1 else value.every
     if value.weekdays and value.weekday:
@@ -225,6 +237,7 @@ ACTIONS: Mapping[str, Callable[..., Any]] = {
     # Before that weekday, "el viernes que viene" may be the one of this week.
     "of_next_week": lambda weekday, today: _coming(1, weekday, today) if weekday <= today.weekday() else None,
     "next_date": lambda day: day if day.month or day.movable else None,
+    "next_workday": lambda today: _shifted([(1, "workdays")], Day(exact=today), 1, today),
     "days_later": lambda number, today, part="": Day(exact=today + timedelta(days=number), part=part),
     "later_than": lambda lengths, number, today: (
         None if lengths in _IDIOMS else _shifted(lengths, Day(exact=today + timedelta(days=number)), 1, today)

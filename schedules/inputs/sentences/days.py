@@ -169,6 +169,12 @@ class Day:
         repetition = replace(self, weekdays=self.weekdays[:1]).repetition(self.unit, 1, at)
         return replace(repetition, short="skip").first(since + TICK).date()
 
+    def in_quarter(self, since: datetime) -> datetime | None:
+        """The month, this one or later, from which such a day of each quarter is counted: the first, or the last."""
+        is_last = -1 in (self.day, self.nth)
+        ahead = (2 * is_last + 1 - since.month) % 3
+        return None if self.month else later(datetime(since.year, since.month, 1), [(ahead, "months")])  # noqa: DTZ001 - civil
+
     def ends_before(self, start: datetime, now: datetime) -> bool:
         """Whether the span that begins at `start` would end before it."""
         since = start if self.exact and not self.shift else now
@@ -188,7 +194,7 @@ def _movable(text: str, year: int) -> date:
 
 def later(moment: datetime, steps: Iterable[Step]) -> datetime:
     """By the calendar: "2 weeks and 3 days", "4 working days". A shorter month gives its last day."""
-    for number, unit in steps:
+    for number, unit in ((3 * one, "months") if unit == "quarters" else (one, unit) for one, unit in steps):
         if unit == "workdays":
             sign = 1 if number > 0 else -1
             while number:

@@ -327,8 +327,9 @@ class _Meaning:
 
     def _starts(self) -> datetime | None:
         """Without a day, steps of months or years begin one step from now."""
-        if (starts := self._begin()) or self.sentence.day:
-            return starts
+        starts, day = self._begin(), self.sentence.day
+        if starts or day:
+            return day.in_quarter(self.now) if day and not starts and self.sentence.is_quarterly else starts
         number, unit = self.sentence.every or (1, "")
         if number == 1 or unit not in ("months", "years"):
             return None

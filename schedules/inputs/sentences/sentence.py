@@ -54,6 +54,7 @@ class Sentence:
     shorthand = ""
     body = ""
     after_done = False
+    is_quarterly = False
     early: tuple[int, ...] = ()
 
     def __init__(self, line: str, now: datetime, language: str) -> None:
@@ -156,6 +157,8 @@ class Sentence:
             self.every = (1, self.day.unit)
         elif adverb and not (self.every or self.wait or self._is_once(adverb.kinds["adverb"])):
             self.every, adverb.is_used = adverb.kinds["adverb"], True
+        if self.every and self.every[1] == "quarters":
+            self.is_quarterly, self.every = True, (3 * self.every[0], "months")
 
     def _is_once(self, step: Step) -> bool:
         """Whether the day is one that `step` does not go with, as in "monthly report on Friday"."""
@@ -186,9 +189,17 @@ class Sentence:
                 raise NotUnderstood("until", piece.text)
             if "count" in piece.kinds and self.count is None and (follows or piece.text.startswith("for ")):
                 self.count, piece.is_used = piece.kinds["count"], True
-            elif len(length) == 1 and length[0][1] not in ELAPSED:
+            elif len(length) == 1 and self._is_limit(*length[0]):
                 self.lasts, piece.is_used = length[0], True
             follows = piece.is_used
+
+    def _is_limit(self, number: int, unit: str) -> bool:
+        """Whether it repeats so long; "for 30 minutes" each week is how long the event is."""
+        if unit not in ELAPSED:
+            return True
+        every, every_unit = self.every or (0, "")
+        of = [ELAPSED.index(one) for one in (every_unit, unit) if one in ELAPSED]
+        return len(of) > 1 and number * 60 ** of[1] > every * 60 ** of[0]
 
     def _begin_once(self) -> None:
         """A span fires once, at its start; its words become the body."""

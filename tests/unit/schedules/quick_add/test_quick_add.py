@@ -178,9 +178,9 @@ def test_whole_examples_in_hints_are_understood_in_their_language(language: str)
 def test_each_line_that_is_not_understood_is_refused_with_a_hint() -> None:
     rows = table("refused.txt")
     assert len(rows) >= 50
-    for line, code in rows:
+    for line, code, *language in rows:
         with pytest.raises((NotUnderstood, InvalidRule)) as caught:
-            read(line, WEDNESDAY, BERLIN)
+            read(line, WEDNESDAY, BERLIN, *language)
         assert getattr(caught.value, "code", "zone") == code, line
         # What is wrong, and what would be right.
         assert len(str(caught.value)) > 30, line
@@ -244,7 +244,7 @@ def test_ordinary_words_and_amounts_stay_in_the_title(language: str, titles: str
 
 
 def test_an_empty_and_a_long_line_are_refused_and_each_hint_is_used() -> None:
-    codes = {code for _, code in table("refused.txt")}
+    codes = {code for _, code, *_ in table("refused.txt")}
     for line in ("", "  ", "x" * 301):
         with pytest.raises(NotUnderstood) as caught:
             read(line, WEDNESDAY, BERLIN)
