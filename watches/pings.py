@@ -174,9 +174,10 @@ def _with_tokens(pings: Sequence[NewPing]) -> Sequence[NewPing]:
 
 def _record(pings: Sequence[NewPing]) -> dict[UUID, str]:
     outcomes = _record_once(pings)
-    if again := [ping for ping in pings if outcomes.get(ping.id) == _NO_SLOTS]:
+    # More than once where a watch is edited meanwhile, whose slots are not stored; without outcome where it is deleted.
+    while again := [ping for ping in pings if outcomes.get(ping.id) == _NO_SLOTS]:
         compute_slots([ping.token for ping in again if ping.token])
-        outcomes |= _record_once(again)
+        outcomes |= dict.fromkeys((ping.id for ping in again), UNKNOWN) | _record_once(again)
     return outcomes
 
 

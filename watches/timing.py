@@ -16,11 +16,15 @@ REACH = timedelta(minutes=1)
 
 
 def set_slots(watch: Watch, after: datetime) -> None:
-    """Compute the stored slots strictly after an instant. An unreadable rule has none."""
+    """Compute the stored slots strictly after an instant. An unreadable rule has none.
+
+    A slot whose grace ends beyond what the database takes is not expected.
+    """
     slots: list[datetime] = []
     if watch.period is None:
         try:
-            slots = list(islice(watch.timetable().after(after), _AHEAD))
+            last = civil.LAST_INSTANT - timedelta(seconds=watch.grace)
+            slots = [slot for slot in islice(watch.timetable().after(after), _AHEAD) if slot < last]
         except InvalidRule:
             slots = []
     watch.slots, watch.is_over = slots, watch.period is None and len(slots) < _AHEAD

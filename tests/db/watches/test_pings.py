@@ -99,6 +99,32 @@ def test_slots_that_are_computed_while_the_rule_is_edited_are_not_stored(
     assert watch.slots == []
 
 
+@pytest.mark.parametrize(("meanwhile", "outcome"), [("edited", TAKEN), ("deleted", UNKNOWN)])
+def test_a_ping_whose_watch_is_changed_while_its_slots_are_computed_has_an_outcome(
+    ada: User, monkeypatch: pytest.MonkeyPatch, meanwhile: str, outcome: str
+) -> None:
+    watch = make_watch(ada, kind="daily", period=None, rule={"time": "09:00"})
+    compute = timing.set_slots
+
+    def changed_meanwhile(one: Watch, after: datetime) -> None:
+        monkeypatch.undo()
+        compute(one, after)
+        gone = read_clock().now if meanwhile == "deleted" else None
+        Watch.objects.filter(id=watch.id).update(version=one.version + 1, deleted_at=gone)
+
+    monkeypatch.setattr(timing, "set_slots", changed_meanwhile)
+    assert pings.record([NewPing(watch.token, "success")]) == [outcome]
+
+
+def test_a_slot_whose_grace_ends_beyond_all_dates_is_not_expected(ada: User) -> None:
+    rule = {"kind": "daily", "period": None, "rule": {"time": "09:00"}}
+    watch = make_watch(ada, **rule, grace=31 * 86_400, starts_at=datetime(9998, 12, 20, tzinfo=UTC))
+    ping(watch)
+    assert (watch.state, watch.deadline) == ("up", None)
+    changes.pause(watch.id, stays_paused=True)
+    assert changes.resume(watch.id).deadline is None
+
+
 def test_a_rule_that_has_ended_expects_nothing(ada: User) -> None:
     rule = {"expression": "0 * * * *"}
     watch = make_watch(ada, kind="cron", period=None, rule=rule, ends_at=datetime(2026, 1, 1, tzinfo=UTC))
