@@ -49,7 +49,8 @@ def _rows(model: type[models.Model], user_id: int) -> Iterator[list[str]]:
     connection = connections[replica.alias()]
     chain = tables()[model]
     # Memberships have two keys: of the person, and of the team.
-    paths = [key.name for key in children(User) if key.model is model] or ["__".join(key.name for key in chain) or "pk"]
+    owners = [key.name for key in children(User) if chain and key.model is chain[-1].model]
+    paths = ["__".join([*(key.name for key in chain[:-1]), owner]) for owner in owners] or ["pk"]
     table = connection.ops.quote_name(model._meta.db_table)
     secret = [*SECRET, *_SECRET_IN.get(model._meta.label, ())]
     line = RawSQL(f"(to_jsonb({table}) - %s::text[])::text", [secret], models.TextField())  # noqa: S611

@@ -30,9 +30,10 @@ from jobs.models import Batch, Job, Leaver, Memory, Part
 from notifications.messages.message import Delivered
 from notifications.models import Delivery
 from notifications.models.change import Follower
+from people import teams
 from people.account import deletion, export
 from people.account.rows import tables
-from people.models import OnCall, Session, User
+from people.models import CallOverride, Membership, OnCall, Session, User
 from people.web import account_views
 from schedules.firing import fire
 from schedules.models import Schedule
@@ -326,6 +327,14 @@ def test_the_download_has_every_row_of_every_table(person: User) -> None:
 def _shortest(model: type[models.Model], user_id: int) -> int:
     lookup = "__".join(key.name for key in tables()[model])
     return model._base_manager.filter(**{lookup or "pk": user_id}).count()
+
+
+def test_the_download_of_a_team_has_changes_of_who_is_on_call(person: User) -> None:
+    team = teams.create(person, "Family")
+    CallOverride.objects.create(member=Membership.objects.get(team=team), begins_at=NOON, ends_at=NINE)
+    for account in (person, team):
+        found = unpacked(account)
+        assert [len(found[name]) for name in ("people_membership", "people_calloverride")] == [1, 1]
 
 
 def test_no_column_of_the_download_holds_a_secret(person: User) -> None:
