@@ -16,9 +16,10 @@ from events.topics import changes, subscriptions
 from notifications.messages.links import LEAVE, UNSUBSCRIBE
 from notifications.messages.message import Delivered
 from notifications.models import Channel, Delivery, Notification
+from people.account import deletion
 from people.models import User
 from tests.db.jobs.test_batches import handle, make_readers, make_topic, publish, subscribe
-from tests.make import answers, make_channel, make_user, send_now, signed_in
+from tests.make import NOON, answers, make_channel, make_user, send_now, signed_in
 
 NEWS = {"name": "News", "slug": "news", "title": "{data.title}", "body": "{data.body}", "description": "All of it"}
 
@@ -169,8 +170,10 @@ def test_one_subscribes_with_channels_of_ones_choice(topic: Topic, bob: User) ->
     assert "News" in client.get("/subscriptions/").content.decode()
     client.post(f"/subscriptions/{topic.id}/", {"channels": [str(email.id)]})
     assert Subscription.objects.get().channel_ids == [email.id]
+    Subscription.objects.update(joined_at=NOON)
     client.post(f"/subscriptions/{topic.id}/")
-    assert Subscription.objects.get().channel_ids == []
+    own = Subscription.objects.get()
+    assert (own.channel_ids, own.joined_at) == ([], NOON)
 
 
 def test_anothers_channel_is_refused(topic: Topic, ada: User, bob: User) -> None:
@@ -225,6 +228,21 @@ def test_whom_the_owner_removes_is_told_nothing_more(browser: Client, topic: Top
     assert browser.post(f"/topics/{topic.id}/people/{own.id}/remove/").status_code == 302
     assert not Subscription.objects.exists()
     assert signed_in(bob).get(f"/subscriptions/{topic.id}/").status_code == 404
+
+
+def test_of_an_account_that_is_deleted_addresses_stay_in_the_lists_of_owners(topic: Topic, bob: User) -> None:
+    [joined, left] = make_readers(2)
+    Topic.objects.update(is_open=True)
+    subscriptions.join(joined, topic, [])
+    for one in (bob, left):
+        add(topic, one.email)
+    subscriptions.leave(Subscription.objects.get(user=left).id)
+    for one in (bob, joined, left):
+        deletion.request(one)
+    deletion.delete_requested()
+    assert set(Subscription.objects.values_list("user", "address")) == {(None, bob.email), (None, left.email)}
+    Subscription.objects.update(joined_at=NOON)
+    assert handle(publish(topic)).size == 1
 
 
 def test_who_joined_by_themselves_is_not_the_owners_to_remove(browser: Client, topic: Topic, bob: User) -> None:

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import Group
 
-from jobs.batches import progress as batches
+from events.models import Subscription, Topic
+from jobs.batches import leavers, progress as batches
 from jobs.batches.kind import BATCH
 from jobs.batches.progress import Progress
 from jobs.models import Batch, Connection, Job, Leaver
@@ -57,6 +58,7 @@ def told() -> list[int]:
 
 def test_everybody_is_told_once_in_their_own_words(staff: User) -> None:
     readers = [make_reader(name="Ada"), make_reader(name="Bo")]
+    make_reader(is_team=True)
     batch = tell(announce(staff, title="Hello {name}", body="{name}, it is {time}."))
     [occurrence] = Occurrence.objects.all()
     assert (batch.id, batch.state, batch.size, batch.reached) == (occurrence.id, "told", 2, 2)
@@ -78,6 +80,10 @@ def test_a_group_is_told_and_nobody_else(staff: User) -> None:
 def test_who_has_connected_a_source_checks_through_their_own_connection(staff: User) -> None:
     connected, _ = make_reader(), make_reader()
     mine = Connection.objects.create(user=connected, kind="sample", label="Mine", created_at=LONG_AGO)
+    for other in ({"removed_at": NINE}, {"disabled_at": NINE}, {"created_at": NINE + timedelta(days=9_999)}):
+        Connection.objects.create(
+            **{"user": make_reader(), "kind": "sample", "label": "Theirs", "created_at": LONG_AGO} | other
+        )
     batch = tell(announce(staff, "connected", "sample", job_kind="sample", job_payload={"value": "seven"}))
     [job] = Job.objects.all()
     assert (job.user_id, job.batch_id, job.origin_id) == (connected.pk, batch.id, batch.origin_id)
@@ -198,6 +204,17 @@ def test_one_that_was_cancelled_while_a_worker_had_it_tells_nobody(staff: User) 
     batch = announce(staff)
     Batch.objects.update(cancelled_at=NINE)
     assert (tell(batch).state, batch.reason_code, told()) == ("cancelled", JobCode.CANCELLED_BATCH, [])
+
+
+def test_a_reminder_for_a_topic_is_left_without_the_topic(staff: User) -> None:
+    topic, reader = Topic.objects.create(user=staff, slug="news", name="News"), make_reader()
+    own = Subscription.objects.create(topic=topic, user=reader, joined_at=LONG_AGO)
+    batch = tell(announce(staff, "topic", str(topic.id)))
+    message = Notification.objects.get()
+    assert (message.user, message.origin_id) == (reader, batch.origin_id)
+    leavers.leave(reader.pk, batch.origin_id)
+    assert tell(announce(staff, "topic", str(topic.id))).reached == 1
+    assert Subscription.objects.current().get() == own
 
 
 def test_an_unknown_audience_ends_visibly(staff: User) -> None:

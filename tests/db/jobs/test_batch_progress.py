@@ -12,6 +12,7 @@ from django.db import connection, connections
 from django.test.utils import CaptureQueriesContext
 
 from common import fault_points
+from common.uuid7 import uuid7
 from jobs.batches import kind, leavers, progress
 from jobs.batches.progress import Progress
 from jobs.models import Batch, Leaver, Part
@@ -59,7 +60,9 @@ def test_the_progress_of_1000_people_is_counted_in_few_statements(staff: User, m
 
 def test_a_batch_that_nobody_has_begun_is_at_0_percent_and_an_empty_one_at_100(staff: User) -> None:
     batch = announce(staff)
-    assert counted(batch).percent == 0.0
+    progress.count_open()
+    batch.refresh_from_db()
+    assert (counted(batch).percent, batch.ended_at) == (0.0, None)
     tell(batch)
     assert counted(batch).percent == 100.0
 
@@ -106,11 +109,11 @@ def test_a_batch_that_died_is_told_on_once_it_is_replayed(staff: User) -> None:
     assert (tell(batch).state, batch.reached) == ("told", 1)
 
 
-def test_an_announcement_whose_owner_is_no_staff_any_more_ends_visibly(staff: User) -> None:
+def test_an_announcement_whose_owner_is_no_staff_any_more_or_switched_off_ends_visibly(staff: User) -> None:
     make_reader()
-    batch = announce(staff)
-    User.objects.filter(pk=staff.pk).update(is_staff=False)
-    assert (tell(batch).state, batch.reason_code) == ("dead", "announced-by-no-staff")
+    for missing, batch in zip(("is_staff", "is_active"), [announce(staff), announce(staff)], strict=True):
+        User.objects.filter(pk=staff.pk).update(**{"is_staff": True, "is_active": True} | {missing: False})
+        assert (tell(batch).state, batch.reason_code) == ("dead", "announced-by-no-staff")
     assert told() == []
 
 
@@ -134,8 +137,9 @@ def test_who_leaves_is_told_no_more_and_what_waits_for_them_is_cancelled(staff: 
     leavers.leave(leaves.pk, batch.origin_id)
     states = dict(Delivery.objects.values_list("notification__user_id", "state"))
     assert states == {stays.pk: "pending", leaves.pk: "cancelled"}
+    elsewhere = Leaver.objects.create(origin_id=uuid7(), user=leaves)
     leavers.come_back(leaves.pk, batch.origin_id)
-    assert not Leaver.objects.exists()
+    assert Leaver.objects.get() == elsewhere
 
 
 def fail(deliveries: Any) -> None:

@@ -226,8 +226,11 @@ def test_the_inbox_and_the_first_other_channel_are_used_for_new_reminders(ada: U
     changes.add(ada, "queue", dict.fromkeys(QueueForm.base_fields, 1))
     for label in ("first", "second"):
         changes.add(ada, "email", {"address": f"{label}@example.org"}, label)
-    used = Channel.objects.filter(use_for_new=True).values_list("label", flat=True)
-    assert set(used) == {"Inbox", "first"}
+    used = Channel.objects.filter(use_for_new=True)
+    assert set(used.values_list("label", flat=True)) == {"Inbox", "first"}
+    Channel.objects.exclude(provider="inbox").update(use_for_new=False)
+    changes.add(ada, "email", {"address": "third@example.org"}, "third")
+    assert set(used.values_list("label", flat=True)) == {"Inbox", "third"}
 
 
 def test_its_owner_says_whether_new_reminders_use_a_channel(browser: Client, ada: User) -> None:
