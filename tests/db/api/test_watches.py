@@ -167,6 +167,7 @@ def test_a_wrong_field_is_named(api: Api, ada: User, body: dict[str, Any], sent:
 
 
 def test_a_slug_gives_a_second_address(api: Api, ada: User, body: dict[str, Any]) -> None:
+    make_watch(make_user(), [], slug="backup")
     made = api.post("/watches", body | {"slug": "backup"}).json()
     path = f"/watches/{made['id']}"
     assert made["slug_url"].endswith(f"/ping/{PingKey.objects.get(user=ada).key}/backup")

@@ -24,6 +24,7 @@ from events.pure import types
 from events.reasons import EventCode
 from events.tasks import REQUESTS, prune as prune_events
 from notifications.models import Notification
+from notifications.net import chain
 from people.models import User
 from tests.make import make_channel, make_user
 from tests.unit.events.test_schemes import STANDARD, github, standard, stripe
@@ -90,6 +91,17 @@ def test_nobody_who_posts_speaks_as_carillon() -> None:
     assert list(Event.objects.values_list("source", flat=True)) == ["", ""]
 
 
+def test_what_a_message_of_ours_causes_goes_on_counting_its_steps() -> None:
+    make_address()
+    with chain.within("order 7", 3):
+        ours = dict(chain.headers())
+    for headers in (ours, {chain.HEADER: "9 order%207:forged"}):
+        post(ORDER, headers)
+    events = [(one.chain, one.hops) for one in Event.objects.order_by("id")]
+    assert events[0] == ("order 7", 3)
+    assert events[1][0] != "order 7" and events[1][1] == 0
+
+
 def test_any_json_becomes_an_event_before_the_answer() -> None:
     address = make_address()
     answer = post(ORDER)
@@ -139,7 +151,7 @@ def test_an_event_has_its_senders_word_for_what_happened() -> None:
 
 
 def test_alerts_of_grafana_and_alertmanager_are_one_event_each_and_repeat_once() -> None:
-    make_address()
+    address = make_address()
     assert post(ALERT).content == post(ALERT).content
     raised, resolved = Event.objects.order_by("type")[::-1][1], Event.objects.order_by("type").last()
     assert Event.objects.count() == 2
@@ -148,6 +160,8 @@ def test_alerts_of_grafana_and_alertmanager_are_one_event_each_and_repeat_once()
     assert raised.data["key"] == "c4ca4238a0b92382"
     assert (raised.data["title"], raised.data["severity"]) == ("DiskFull", "critical")
     assert (raised.data["summary"], raised.data["ends_at"]) == ("The disk is full.", "")
+    receive.replay(address, address.requests.all()[0])
+    assert Event.objects.count() == 4
 
 
 def test_an_event_has_its_senders_time() -> None:
@@ -213,13 +227,15 @@ def test_expressions_make_the_event() -> None:
         "time": "body.at",
         "id": "body.id",
     }
-    make_address(fields=fields)
+    address = make_address(fields=fields)
     sent = {"action": "paid", "amount": 12, "at": 1_780_000_000, "id": 77, "more": 1}
     keys = [post(sent, {"X-Shop": "berlin"}).json()["ids"] for _ in range(2)]
     event = Event.objects.get()
     assert keys == [[str(event.key)]] * 2
     assert (event.type, event.source, event.data) == ("order.paid", "berlin", {"amount": 12})
     assert event.occurred_at.timestamp() == 1_780_000_000
+    receive.replay(address, address.requests.all()[0])
+    assert Event.objects.count() == 2
 
 
 @pytest.mark.parametrize(

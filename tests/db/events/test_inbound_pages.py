@@ -13,7 +13,7 @@ from events.models import Event, InboundAddress
 from people.models import User
 from tests.db.api.conftest import Api
 from tests.db.events.test_inbound import ORDER, post
-from tests.make import signed_in
+from tests.make import make_user, signed_in
 from tests.unit.events.test_schemes import STANDARD, github
 
 
@@ -126,5 +126,5 @@ def test_the_api_makes_shows_changes_and_removes(ada: User) -> None:
 
 def test_a_person_has_so_many_addresses_at_most(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(addresses, "MOST", 1)
-    api = Api(ada)
+    api, _ = Api(ada), Api(make_user()).post("/inbound", {"label": "Theirs"})
     assert [api.post("/inbound", {"label": "Shop"}).status_code for _ in range(2)] == [201, 409]

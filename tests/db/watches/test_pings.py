@@ -283,7 +283,9 @@ def test_a_watch_is_pinged_by_key_and_slug(ada: User) -> None:
     assert pings.record([NewPing(None, "success", address=f"{key.key}/backup")]) == [UNKNOWN]
     assert pings.record([NewPing(None, "success", address=f"{theirs.key}/backup")]) == [TAKEN]
     changes.delete(other.id)
-    assert pings.record([NewPing(None, "success", address=f"{theirs.key}/backup")]) == [UNKNOWN]
+    make_watch(other.user, [])
+    for slug in ("backup", ""):
+        assert pings.record([NewPing(None, "success", address=f"{theirs.key}/{slug}")]) == [UNKNOWN]
 
 
 def test_a_run_holds_the_lock_until_it_ends(ada: User) -> None:

@@ -14,7 +14,7 @@ from people.models import User
 from schedules.firing.fire import read_clock
 from tests.db.notifications.deliveries.test_nag import arrive, repeat, repeats
 from tests.db.watches.test_pings import HOUR, ping, set_back
-from tests.make import answers, make_channel, make_watch
+from tests.make import NOON, answers, make_channel, make_watch
 from watches import changes, tell
 from watches.models import Ping, Watch
 from work.models import Hold
@@ -25,7 +25,8 @@ def told(user: User) -> list[str]:
 
 
 def test_a_missed_ping_is_told_once_at_the_end_of_the_grace(ada: User) -> None:
-    watch = make_watch(ada, [make_channel(ada), make_channel(ada, "email")], tags=["db"])
+    removed = make_channel(ada, "webhook", removed_at=NOON)
+    watch = make_watch(ada, [make_channel(ada), make_channel(ada, "email"), removed], tags=["db"])
     ping(watch)
     assert tell.tell_due() == 0
     set_back(watch, 2 * HOUR)
@@ -37,9 +38,11 @@ def test_a_missed_ping_is_told_once_at_the_end_of_the_grace(ada: User) -> None:
     assert (event.data["name"], event.data["tags"]) == ("Backup", ["db"])
     [message] = Notification.objects.all()
     assert (message.subject, message.origin_id) == ("Backup did not report", watch.id)
-    assert Delivery.objects.count() == 2
+    assert set(Delivery.objects.values_list("provider", "state")) == {("inbox", "pending"), ("email", "pending")}
     watch.refresh_from_db()
     assert (watch.state, watch.state_since, watch.deadline) == ("down", deadline, None)
+    changes.pause(watch.id, stays_paused=False)
+    assert set(Delivery.objects.values_list("state", "reason_code")) == {("cancelled", "watch-paused")}
 
 
 def test_failures_and_recoveries_are_told_in_their_order(ada: User) -> None:

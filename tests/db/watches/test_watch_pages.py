@@ -132,6 +132,9 @@ def test_deleting_cancels_what_is_not_sent_and_can_be_undone(browser: Client, ad
     assert browser.get(f"/watches/{watch.id}/").status_code == 404
     browser.post(f"/watches/{watch.id}/restore/")
     assert browser.get(f"/watches/{watch.id}/").status_code == 200
+    ping(watch)
+    changes.delete(watch.id)
+    assert changes.restore(watch.id).deadline is not None  # as if a ping had come now
 
 
 def test_a_grace_that_is_edited_after_a_long_silence_is_missed_at_the_next_tick(ada: User) -> None:
