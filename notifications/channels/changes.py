@@ -24,7 +24,7 @@ from common.times import dates
 from common.uuid7 import uuid7
 from notifications import providers
 from notifications.channels import verification
-from notifications.deliveries import outbox
+from notifications.deliveries import fallback, outbox
 from notifications.messages.change_types import STATUS
 from notifications.messages.message import Destination
 from notifications.models import BoardMessage, Channel, Delivery, Notification
@@ -198,8 +198,8 @@ def _reset_verification(channel: Channel) -> None:
 def remove(channel: Channel) -> None:
     """Remove the channel: cancel what is pending, erase the secrets, keep the history."""
     Channel.objects.filter(id=channel.id, removed_at=None).update(removed_at=Now(), sealed_secrets="")
-    pending = Delivery.objects.filter(channel=channel, state=Delivery.State.PENDING).values_list("id", flat=True)
-    cancel(Delivery, pending, Reason(DeliveryCode.REMOVED))
+    pending = Delivery.objects.filter(channel=channel, state=Delivery.State.PENDING)
+    fallback.cancel_removed(list(pending.values_list("id", flat=True)))
     BoardMessage.objects.filter(board=channel).delete()
 
 

@@ -4,9 +4,10 @@ A trigger marks the notification (`advance_at`) in the statement that ends a del
 marks it with the time of its escalation. So no crash loses the mark, and the next call of `advance` finds it.
 
 A delivery that is unknown may have arrived. It counts as failed, because its person named another channel for that
-case, and nothing is sent twice to the first one.
+case, and nothing is sent twice to the first one. So does one that waited for a channel that was removed.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple
@@ -15,7 +16,7 @@ from uuid import UUID
 from django.db import transaction
 
 from common import fault_points
-from common.database.postgres import query
+from common.database.postgres import change, column, query
 from common.database.rows import Json, Rows
 from common.uuid7 import child
 from notifications.deliveries import outbox
@@ -23,6 +24,7 @@ from notifications.models import Delivery
 from notifications.models.channel import USABLE_SQL
 from notifications.reasons import DeliveryCode
 from work.broker.wakes import publish_after_commit
+from work.engine import manual
 from work.reasons import NO_REASON, Reason
 
 BATCH = 500
@@ -113,10 +115,12 @@ WITH step AS (
 def decide(standing: FallbackState) -> Step:
     every = None if standing.escalate_after is None else timedelta(minutes=standing.escalate_after)
     later = None if every is None else standing.now + every
-    if standing.next_id is None or standing.state in _GIVEN_UP:
+    is_removed = standing.state == Delivery.State.CANCELLED and standing.reason_code == DeliveryCode.REMOVED
+    if standing.next_id is None or (standing.state in _GIVEN_UP and not is_removed):
         return Step(False)
-    if standing.state in _FAILED:
-        code = DeliveryCode.BEFORE_FAILED if standing.state == Delivery.State.DEAD else DeliveryCode.BEFORE_UNKNOWN
+    if standing.state in _FAILED or is_removed:
+        is_unknown = standing.state == Delivery.State.UNKNOWN
+        code = DeliveryCode.BEFORE_UNKNOWN if is_unknown else DeliveryCode.BEFORE_FAILED
         why = Reason.read(standing.reason_code, standing.reason_params)
         return Step(True, Reason(code, label=standing.label, why=why), later)
     if every is None:
@@ -125,6 +129,23 @@ def decide(standing: FallbackState) -> Step:
         return Step(False, next_at=standing.waits_until + every)  # nobody can acknowledge what has not gone out
     because = Reason(DeliveryCode.NOT_ACKNOWLEDGED, minutes=standing.escalate_after, label=standing.label)
     return Step(True, because, later)
+
+
+_MARK = """
+UPDATE notifications_notification n SET advance_at = now()
+  FROM notifications_delivery d
+ WHERE d.id = ANY(%(ids)s::uuid[]) AND d.state = 'cancelled' AND d.reason_code = %(removed)s
+   AND n.id = d.notification_id AND n.channel_order <> '{}' AND n.acknowledged_at IS NULL AND n.withdrawn = ''
+   AND NOT EXISTS (SELECT FROM notifications_delivery later
+                    WHERE later.notification_id = n.id AND (later.created_at, later.id) > (d.created_at, d.id))
+"""
+
+
+@transaction.atomic
+def cancel_removed(ids: Collection[UUID]) -> None:
+    """pending -> cancelled: their channel was removed. Where there is another channel in order, it is tried."""
+    manual.cancel(Delivery, ids, Reason(DeliveryCode.REMOVED))
+    change(_MARK, {"ids": column(ids), "removed": str(DeliveryCode.REMOVED)})
 
 
 def advance(limit: int = BATCH) -> int:

@@ -35,7 +35,6 @@ from people import codes, quiet
 from people.models import Membership, display_name
 from people.quiet import Hours
 from work.answers import Answer, Cancel, Defer, NotStarted
-from work.engine.manual import cancel
 from work.kinds import FROM_ROW, Kind, Loaded
 from work.models import Intervention
 from work.reasons import Reason
@@ -220,7 +219,7 @@ class DeliveryKind(Kind[DeliveryClaim]):
     def pulled_again(self, ids: Collection[UUID]) -> None:
         """Wake who waits for them. Nobody can pull those of a queue that was removed: they are cancelled."""
         rows = list(Delivery.objects.filter(id__in=ids).values_list("id", "channel_id", "channel__removed_at"))
-        cancel(Delivery, [key for key, _, removed in rows if removed], Reason(DeliveryCode.REMOVED))
+        fallback.cancel_removed([key for key, _, removed in rows if removed])
         wake_pullers_after_commit({channel_id for _, channel_id, _ in rows})
 
     def rescue(self) -> int:

@@ -11,6 +11,7 @@ import pytest
 from django.db import connections
 from django.utils import timezone
 
+from notifications.channels import changes
 from notifications.deliveries import fallback
 from notifications.messages.message import Delivered, Rejected
 from notifications.models import Channel, Delivery, Notification
@@ -110,6 +111,28 @@ def test_a_disabled_first_channel_gives_way_and_the_reason_says_why() -> None:
     Channel.objects.filter(id=inbox.id).update(disabled_at=timezone.now(), **disabled("Its owner left."))
     send_now(first_of(notification).id)
     assert notification.deliveries.get(provider="email").because.endswith("The channel is disabled: Its owner left.")
+
+
+def test_a_removed_channel_gives_way_to_the_next_for_what_waited() -> None:
+    notification, [inbox, mail, _] = make_fired()
+    changes.remove(inbox)
+    assert fallback.advance() == 1
+    assert tried(notification) == [("Inbox", "cancelled"), ("Email", "pending")]
+    assert notification.deliveries.get(provider="email").because == "Inbox failed: The channel was removed."
+    notification.refresh_from_db()
+    assert notification.outcome == "open"
+    changes.remove(mail)
+    assert (fallback.advance(), fallback.advance()) == (1, 0)
+    assert tried(notification)[1:] == [("Email", "cancelled"), ("Webhook", "pending")]
+
+
+def test_a_removed_channel_that_is_behind_the_newest_changes_nothing() -> None:
+    notification, [inbox, _, _] = make_fired(escalate_after=5)
+    minutes_pass(notification, 6)
+    assert fallback.advance() == 1
+    changes.remove(inbox)
+    assert fallback.advance() == 0
+    assert tried(notification) == [("Inbox", "cancelled"), ("Email", "pending")]
 
 
 def test_after_the_last_channel_nothing_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
