@@ -88,16 +88,17 @@ def resume(schedules: Sequence[Schedule], now: datetime, by: User | None) -> Non
 def put_back(schedules: Sequence[Schedule], now: datetime, by: User | None, what: Change = Change.UNARCHIVED) -> None:
     """Undo `pause` or `archive`: each has the state and the snooze from before. Slots in between never fire."""
     before = _latest(Q(what__in=[Change.PAUSED, Change.ARCHIVED]), schedules)
-    running = []
+    running, snoozed = [], {}
     for schedule in schedules:
         was = before.get(schedule.id, {})
-        until = was.get("snoozed_until")
+        if until := was.get("snoozed_until"):
+            snoozed[schedule.id] = {"snoozed_until": until}
         schedule.snoozed_until = None if until is None else datetime.fromisoformat(until)
         schedule.state = _State(was.get("state", _State.PAUSED))
         if schedule.state in {_State.ACTIVE, _State.FINISHED}:
             running.append(schedule)
     _set_next_slots(running, now)
-    _save(schedules, what, now, by)
+    _save(schedules, what, now, by, snoozed)
 
 
 def _latest(events: Q, schedules: Sequence[Schedule]) -> dict[UUID, dict[str, Any]]:

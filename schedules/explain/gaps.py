@@ -87,6 +87,8 @@ def _causes(events: Sequence[ScheduleEvent]) -> Iterator[tuple[Cause, datetime, 
                 yield _cause(code, started.pop(code), event.at)
         if what in _BEGINS:
             started.setdefault(_BEGINS[what], event)
+        if what == _Change.RESUMED and "snoozed_until" in event.detail:
+            started[CauseCode.SNOOZED] = event
         if what == _Change.CREATED and "copy_of" in event.detail:
             started[CauseCode.PAUSED] = event
     for code, event in started.items():
@@ -96,7 +98,7 @@ def _causes(events: Sequence[ScheduleEvent]) -> Iterator[tuple[Cause, datetime, 
 def _cause(code: CauseCode, event: ScheduleEvent, ended: datetime | None) -> tuple[Cause, datetime, datetime | None]:
     by = "" if event.by is None else event.by.get_short_name()
     if code == CauseCode.SNOOZED:
-        until = datetime.fromisoformat(event.detail["until"])
+        until = datetime.fromisoformat(event.detail.get("until") or event.detail["snoozed_until"])
         if ended is None or until <= ended:
             return Cause(code, event.at, until, by), event.at, until
     # A slot at the very instant of the event that ended it did not fire either.

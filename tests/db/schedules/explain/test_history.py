@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from schedules.changes import editing
+from schedules.changes import bulk, editing
 from schedules.explain import history
 from schedules.explain.causes import Cause
 from schedules.explain.history import ExplainedSlot
@@ -64,6 +64,16 @@ def test_slots_in_a_pause_are_those_of_the_rule_in_force_then(schedule: Schedule
     editing.resume(schedule.id, NOON + 2 * DAY)
     schedule.refresh_from_db()
     assert [story.slot for story in past(schedule, NOON + 2 * DAY)] == [NINE.replace(hour=18), NINE]
+
+
+def test_a_snooze_that_goes_on_after_an_undone_pause_says_so(schedule: Schedule) -> None:
+    editing.snooze(schedule.id, NINE + DAY, NOON)
+    own = Schedule.objects.filter(id=schedule.id)
+    done = bulk.apply(own, bulk.Action.PAUSE, NOON + HOUR, schedule.user)
+    assert bulk.undo(schedule.user, bulk.Action.PAUSE, done.at, NOON + 2 * HOUR) == 1
+    schedule.refresh_from_db()
+    [story] = past(schedule, NINE + HOUR)
+    assert (story.slot, [cause.code for cause in story.causes]) == (NINE, ["snoozed"])
 
 
 def test_snoozed_and_deleted_slots_say_so(schedule: Schedule) -> None:
