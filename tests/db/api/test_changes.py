@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from pydantic import TypeAdapter
 
 from api.resources import changes
 from api.resources.changes import Changes
+from notifications.models.change import KEPT_DAYS
 from people.models import User
 from tests.db.api.conftest import Api, at_most
 from tests.make import make_channel, make_schedule, make_user
@@ -94,6 +96,7 @@ def test_a_cursor_of_another_list_is_refused(api: Api, ada: User) -> None:
 
 def test_a_cursor_whose_changes_may_be_pruned_is_gone(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     cursor = api.get("/changes").json()["next"]
+    assert timedelta(days=KEPT_DAYS) > changes._VALID
     monkeypatch.setattr(changes, "_VALID", -changes._VALID)
     answer = api.get(f"/changes?cursor={cursor}")
     assert (answer.status_code, answer.json()["code"]) == (410, "cursor-expired")

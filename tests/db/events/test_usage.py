@@ -98,9 +98,12 @@ def test_messages_of_rules_count_and_a_new_day_begins_anew(ada: User) -> None:
     happen(ada)
     assert usage.used(ada.pk).bytes > 5_000
     Usage.objects.update(day="2020-01-01", minute="2020-01-01T00:00Z")
-    assert (usage.used(ada.pk).events, usage.used(ada.pk).bytes) == (0, 0)
+    used = usage.used(ada.pk)
+    assert (used.events, used.bytes, used.this_minute) == (0, 0, 0)
     publish(ada)
-    assert usage.used(ada.pk).events == 1
+    used = usage.used(ada.pk)
+    assert (used.events, used.this_minute) == (1, 1)
+    assert 0 < used.bytes < 5_000
 
 
 def grown(user: User, before: int) -> int:

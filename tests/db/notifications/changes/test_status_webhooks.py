@@ -182,6 +182,7 @@ def test_only_an_operator_gets_everybodys_changes(ada: User) -> None:
     group.permissions.set(of_group)
     operator.groups.add(group)
     staff.user_permissions.set(of_group)
+    clerk.user_permissions.set(permissions)
     of_operator, of_clerk = make_webhook(operator, everybody=True), make_webhook(clerk, everybody=True)
     of_staff = make_webhook(staff, everybody=True)
     finish(make_channel(ada, "email"))

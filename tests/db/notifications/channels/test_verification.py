@@ -184,8 +184,10 @@ def test_whoever_stops_the_codes_of_one_channel_stops_those_of_the_others_to_the
 ) -> None:
     same = make_channel(ada, "email", address={"address": "ADA@example.net"}, verified_at=None)
     other = make_channel(ada, "email", address={"address": "other@example.net"}, verified_at=None)
+    proven = make_channel(ada, "email", address=channel.address)
+    theirs = make_channel(make_user(), "email", address=channel.address, verified_at=None)
     client.post(f"/unsubscribe/{UNSUBSCRIBE.token(channel.id)}/", {"act": "stop"})
-    assert list(Channel.objects.for_user(ada)) == [other]
+    assert set(Channel.objects.filter(removed_at=None)) == {other, proven, theirs}
     assert browser.post(f"/channels/{same.id}/code/").status_code == 404
 
 
