@@ -9,6 +9,7 @@ from django.utils.text import get_text_list
 from django.utils.translation import get_language, gettext_lazy as _
 
 from schedules.inputs import repeat_form, sentences
+from schedules.inputs.reminder_form import ReminderForm
 from schedules.inputs.sentences import NotUnderstood, Understood
 from schedules.inputs.timing_form import TimingForm
 from schedules.rules import InvalidRule, Timetable, civil, early
@@ -32,8 +33,14 @@ class Reading:
     early: tuple[int, ...] = ()
 
     @property
+    def shown(self) -> dict[str, Any]:
+        """The values as a page has them in the fields of the form."""
+        values = {name: ReminderForm.base_fields[name].prepare_value(value) for name, value in self.fields.items()}
+        return values | ({"after_done": "on"} if "after_done" in values else {})
+
+    @property
     def json(self) -> str:
-        return json.dumps(self.fields)
+        return json.dumps(self.shown)
 
     @property
     def refusal(self) -> str:
@@ -108,22 +115,18 @@ def other_time(title: str, timetable: Timetable, now: datetime) -> Reading | Non
 
 
 def fields(understood: Understood) -> dict[str, Any]:
-    """As they are typed into the form of a reminder. Without a title, that field is left as it is."""
+    """Typed values of the form of a reminder, with civil times. Without a title, that field is left as it is."""
     values: dict[str, Any] = {"time_zone": understood.zone} | ({"title": understood.title} if understood.title else {})
     values |= {"body": understood.body} if understood.body else {}
-    values |= {"early": early.written(understood.early)} if understood.early else {}
+    values |= {"early": [*understood.early]} if understood.early else {}
     timing = understood.timing
     if isinstance(timing, datetime):
         return values | {"kind": "once", "at": timing.isoformat()}
-    starts = _written(understood.starts)
-    values |= {"starts_at": starts, "ends_at": _written(understood.ends), "max_count": str(understood.count or "")}
-    values |= {"after_done": "on"} if understood.after_done else {}
+    starts = understood.starts
+    values |= {"starts_at": starts, "ends_at": understood.ends, "max_count": understood.count}
+    values |= {"after_done": True} if understood.after_done else {}
     if isinstance(timing, tuple):
-        return values | {"kind": "interval", "every": str(timing[0]), "unit": timing[1], "anchor": starts}
+        return values | {"kind": "interval", "every": timing[0], "unit": timing[1], "anchor": starts}
     if isinstance(timing, str):
         return values | {"kind": "cron", "expression": timing}
-    return values | repeat_form.shown(timing) | {"anchor": starts if timing.interval > 1 else ""}
-
-
-def _written(moment: datetime | None) -> str:
-    return "" if moment is None else moment.isoformat(timespec="minutes")
+    return values | repeat_form.shown(timing) | {"anchor": starts if timing.interval > 1 else None}

@@ -63,6 +63,9 @@ class _Moment(forms.CharField):
     def to_python(self, value: Any) -> Any:
         return value if isinstance(value, datetime) else super().to_python(value)
 
+    def prepare_value(self, value: Any) -> Any:
+        return value.isoformat(timespec="minutes") if isinstance(value, datetime) else value
+
 
 class TimingForm(RepeatForm):
     """Accept any text, so that only `schedules.rules` validates and writes the messages.

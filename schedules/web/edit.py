@@ -63,7 +63,7 @@ def _posted(request: PersonRequest, now: datetime) -> QueryDict | None:
     if data is None or data.get("title_time") != "take":
         return data
     data = data.copy()
-    for name, value in _read(request, data.get("title", ""), data.get("time_zone", ""), now).fields.items():
+    for name, value in _read(request, data.get("title", ""), data.get("time_zone", ""), now).shown.items():
         data.setlist(name, value if isinstance(value, list) else [value])
     return data
 

@@ -61,7 +61,8 @@ def add(request: PersonRequest) -> HttpResponse:
         return _lead(request, _back(request, made))
     made_as = uuid7() if made else request.POST.get("made_as", "")
     empty = ReminderForm(user=request.user, now=now, filled=reading.fields | {"made_as": made_as})
-    form = ReminderForm({one.html_name: one.value() for one in empty}, user=request.user, now=now)
+    values = {name: empty.get_initial_for_field(field, name) for name, field in empty.fields.items()}
+    form = ReminderForm(values, user=request.user, now=now)
     if not form.is_valid():
         for errors in form.errors.values():
             messages.error(request, " ".join(map(str, errors)))
@@ -83,9 +84,7 @@ def _is_of(made: Schedule, reading: Reading, user: User) -> bool:
     wanted: dict[str, Any] = {"kind": rule.kind, "rule": rule.data(), "time_zone": rule.timezone}
     wanted |= {"title": fields["title"], "body": fields.get("body", "")}
     wanted |= {"starts_at": reading.timetable.starts, "ends_at": reading.timetable.ends}
-    wanted["after_done"] = bool(fields.get("after_done"))
-    wanted["early"] = [*reading.early]
-    wanted["max_count"] = int(fields.get("max_count") or 0) or None
+    wanted |= {"after_done": "after_done" in fields, "early": [*reading.early], "max_count": fields.get("max_count")}
     return all(getattr(made, name) == value for name, value in wanted.items())
 
 

@@ -270,16 +270,16 @@ def quick_add_schedule(request: ApiRequest, body: Line) -> HttpResponse:
     reading = quick_add.read(body.text, zone, fire.read_clock().now, needs_title=True, country=country)
     if reading.timetable is None:
         raise invalid(FieldError("text", reading.refusal))
-    rule, result = reading.timetable.rule, reading.fields
+    rule, result = reading.timetable.rule, reading.shown
     return answer(
         {
             "title": result["title"],
             "body": result.get("body", ""),
             "timing": timing.document(rule),
             "time_zone": rule.timezone,
-            "starts_at": result.get("starts_at") or None,
-            "ends_at": result.get("ends_at") or None,
-            "max_count": int(result.get("max_count") or 0) or None,
+            "starts_at": result.get("starts_at"),
+            "ends_at": result.get("ends_at"),
+            "max_count": result.get("max_count"),
             "after_done": "after_done" in result,
             "early": reading.early,
             "description": reading.described,

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.utils.translation import override
 
-from schedules.inputs.quick_add import fields
+from schedules.inputs.quick_add import Reading, fields
 from schedules.inputs.sentences import NotUnderstood, read
 from schedules.inputs.sentences.hints import HINTS
 from schedules.inputs.sentences.pieces import lexicon
@@ -41,6 +41,7 @@ def said(line: str, language: str = "en") -> list[str]:
     assert form.timetable is not None
     slot = form.timetable.next_after(WEDNESDAY)
     assert slot is not None
+    found = Reading(found).shown
     title, kind, zone = found.pop("title", ""), found.pop("kind"), found.pop("time_zone")
     if zone != BERLIN:
         found["zone"] = zone
