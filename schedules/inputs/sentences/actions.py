@@ -192,6 +192,11 @@ def _past(minutes: int, times: Times, sign: int = 1) -> Times | None:
     return (replace(at, hour=hour % 24 or (12 if at.is_open else 0), minute=minute),)
 
 
+def _to_hour(minutes: int, times: Times) -> Times | None:
+    """ "ten to five"; "9 to 17" is a span."""
+    return _past(-minutes, times) if minutes in (5, 10, 15, 20, 25) else None
+
+
 def _minutes(times: Times, minute: int | None = None, half: int | None = None) -> Times | None:
     """An hour with its minutes, and with the half of the day if `half` is 0 or 1."""
     at = times[0] if minute is None else replace(times[0], minute=minute)
@@ -217,6 +222,10 @@ def _hours(begin: Times, end: Times) -> tuple[Clock, Clock]:
     if first.is_open and last.has_half:
         halves = (first.in_half(True), first.in_half(False))
         first = next((one for one in halves if one.time < last.time), halves[0])
+    elif first.is_open and last == Clock(0):
+        first = first.in_half(True)
+    elif first.is_open and last.is_open and last.time <= first.time:
+        first, last = replace(first, is_open=False), last.in_half(True)  # "9 to 5"
     elif first.is_open and not last.is_open:
         first = replace(first, is_open=False)  # on a clock of 24 hours
     return first, last
@@ -237,6 +246,10 @@ ACTIONS: Mapping[str, Callable[..., Any]] = {
     # Before that weekday, "el viernes que viene" may be the one of this week.
     "of_next_week": lambda weekday, today: _coming(1, weekday, today) if weekday <= today.weekday() else None,
     "next_date": lambda day: day if day.month or day.movable else None,
+    "next_year": lambda today: today.year + 1,
+    "weeks_on": lambda lengths, since, today: (
+        _shifted(lengths, since, 1, today) if [unit for _, unit in lengths] == ["weeks"] else None
+    ),
     "next_workday": lambda today: _shifted([(1, "workdays")], Day(exact=today), 1, today),
     "days_later": lambda number, today, part="": Day(exact=today + timedelta(days=number), part=part),
     "later_than": lambda lengths, number, today: (

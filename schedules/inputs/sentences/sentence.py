@@ -149,7 +149,9 @@ class Sentence:
     def _resolve_step(self) -> None:
         """A day that repeats has its own step; else an adverb says one, such as "monthly"."""
         adverb = next((piece for piece in self.pieces if "adverb" in piece.kinds), None)
-        if adverb and self.day and self.day.weekdays and self.day.repeats and adverb.kinds["adverb"][1] == "weeks":
+        unit = adverb.kinds["adverb"][1] if adverb else ""
+        is_within = unit in ELAPSED and self.hours is not None
+        if adverb and self.day and self.day.weekdays and self.day.repeats and (unit == "weeks" or is_within):
             if self.every not in (None, (1, "weeks"), adverb.kinds["adverb"]):
                 raise NotUnderstood("two-repeats", adverb.text)
             self.every, adverb.is_used = adverb.kinds["adverb"], True
@@ -191,7 +193,7 @@ class Sentence:
                 self.count, piece.is_used = piece.kinds["count"], True
             elif len(length) == 1 and self._is_limit(*length[0]):
                 self.lasts, piece.is_used = length[0], True
-            follows = piece.is_used
+            follows = piece.is_used or (follows and bool(piece.kinds.keys() & {"and", "open"}))
 
     def _is_limit(self, number: int, unit: str) -> bool:
         """Whether it repeats so long; "for 30 minutes" each week is how long the event is."""

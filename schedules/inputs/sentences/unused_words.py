@@ -97,7 +97,9 @@ _BESIDE: Mapping[str, Callable[[Piece, Sentence], object]] = {
     ),
     "large": lambda piece, sentence: piece.kinds.get("digits", 0) > 99 and not piece.kinds.keys() & {"hhmm", "year"},
     "share": lambda piece, sentence: sentence.every and piece.text.replace(" ", "") in _SHARES,
-    "fit": lambda piece, sentence: "part" in piece.kinds and _are_in(sentence.times, piece.kinds["part"]),
+    "fit": lambda piece, sentence: any(
+        _are_in(sentence.times, piece.kinds[kind]) for kind in ("part", "ofpart") if kind in piece.kinds
+    ),
     "untimed": lambda piece, sentence: "loose" in piece.kinds and not sentence.times,
     "settled": lambda piece, sentence: (
         (sentence.times and (sentence.day or sentence.every)) or any(unit in ELAPSED for _, unit in sentence.wait)
