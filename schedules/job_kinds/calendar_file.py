@@ -5,6 +5,7 @@ It runs in a child process: no Django, one budget for a file. docs/decisions.md 
 
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from zoneinfo import ZoneInfo
@@ -24,7 +25,9 @@ _MOST_DATES = 2_000
 _MOST_ALARMS = 10
 _IS_DATE = re.compile(r';\s*VALUE="?DATE"?(?:;|$)', re.IGNORECASE)
 _MOMENT = re.compile(
-    r"(\d{4}|--)-?(\d\d)-?(\d\d)(?:T(\d\d):?(\d\d)(?::?(\d\d))?(?:\.\d+)?(Z|[+-]\d\d:?\d\d)?)?(?:/.*)?", re.ASCII
+    r"(\d{4}|--)-?(\d\d)-?(\d\d)(?:[T ]([01]\d|2[0-4]):?([0-5]\d)(?::?([0-6]\d))?(?:\.\d+)?"
+    r"(Z|[+-]\d\d(?::?\d\d)?)?)?(?:/.*)?",
+    re.ASCII,
 )
 # Of an alarm of Apple's that is at none, such as at a place.
 _NO_TIME = "19760401T005545"
@@ -81,7 +84,9 @@ def _definitions(parts: Iterable[Component]) -> dict[str, Component]:
 
 
 def _is_due(one: Component) -> bool:
-    return one.kind == "VTODO" and bool({"DUE", "DURATION"} & one.properties.keys())
+    """A task that only begins at a time is due then if it has an alarm."""
+    is_dated = {"DUE", "DURATION"} & one.properties.keys() or ("DTSTART" in one.properties and one.inside)
+    return one.kind == "VTODO" and bool(is_dated)
 
 
 class _Reader:
@@ -126,7 +131,7 @@ class _Reader:
         if event.start is None:
             raise ValueError("no date")
         event.alarms = self._alarms(event, component, event.start, "DTEND")
-        if not event.start.is_date and (day := properties.day(component, event.start, self._one(component, "DTEND"))):
+        if not event.start.is_date and (day := properties.day(component, event.start, self._end(component, "DTEND"))):
             event.start = Moment(day)
 
     def _due(self, event: FileEvent, component: Component) -> None:
@@ -139,6 +144,8 @@ class _Reader:
         if due is None:
             length = properties.length_of(component)
             due = Moment(f"{start.civil + timedelta(seconds=length):%Y%m%dT%H%M%S}"[: len(start.at)], start.zone)
+        if start.is_date and not due.is_date:
+            start = Moment(f"{start.at}{due.at[8:]}", due.zone)
         length = properties.seconds(start, due)
         event.alarms = [
             one if isinstance(one, str) else (one[0], one[1] + length)
@@ -191,14 +198,20 @@ class _Reader:
             event.dates.append(Moment(f"{at:%Y%m%d}" if start.is_date else f"{at:%Y%m%dT%H%M%S}", start.zone))
 
     def _one(self, component: Component, name: str) -> Moment | None:
-        """Raises ValueError for what is not a date."""
-        return self._moment(*component.last(name)) if name in component.properties else None
+        """None for an empty one. Raises ValueError for what is not a date."""
+        return self._moment(*component.last(name)) if component.value(name) else None
+
+    def _end(self, component: Component, name: str) -> Moment | None:
+        """An end that cannot be read is none."""
+        with suppress(ValueError):
+            return self._one(component, name)
+        return None
 
     def _many(self, component: Component, name: str) -> list[Moment]:
         result = []
         for parameters, values in component.properties.get(name, ()):
             for value in values.replace(";", ",").split(","):
-                if value.strip():
+                if any(map(str.isdigit, value)):  # "None" is none
                     self._dates.items()
                     result.append(self._moment(parameters, value))
         return result
@@ -211,8 +224,9 @@ class _Reader:
         if match[4] is None or (_IS_DATE.search(parameters) and not int(match[4] + match[5] + (match[6] or "0"))):
             return Moment(f"{year:04}{day:%m%d}")
         second = min(59, int(match[6] or 0))  # 60 is a leap second
-        at = datetime(year, day.month, day.day, int(match[4]), int(match[5]), second)  # noqa: DTZ001 - civil
-        written = f"{year:04}{at:%m%dT%H%M%S}"
+        at = datetime(year, day.month, day.day)  # noqa: DTZ001 - civil
+        at += timedelta(hours=int(match[4]), minutes=int(match[5]), seconds=second)  # the day ends at 24:00
+        written = f"{at.year:04}{at:%m%dT%H%M%S}"
         if match[7] == "Z":
             return Moment(written, "UTC")
         return self._placed(written, match[7] or properties.zone_of(parameters), at)
@@ -240,7 +254,7 @@ class _Reader:
         return alarms[:_MOST_ALARMS]
 
     def _after_end(self, after: Lead, component: Component, start: Moment, end: str) -> Lead:
-        until, (days, seconds) = self._one(component, end), after
+        until, (days, seconds) = self._end(component, end), after
         length = (
             properties.seconds(start, until)
             if until

@@ -10,9 +10,12 @@ from jobs.reading import charset
 
 TIMES = {"DTSTART", "DTEND", "DUE", "RECURRENCE-ID", "EXDATE", "RDATE"}
 _NAME = re.compile(r"[A-Za-z0-9-]+(?=\s?[;:])")
+# How a line of a text begins, such as "Location: first floor".
+_PROSE = re.compile(r"[A-Z][a-z]+:\s")
+_LONGEST = 2_000
 _LINE = re.compile(r'[^;:]+((?:;(?:[^";:]|"[^"]*")*)*):(.*)', re.DOTALL)
 # The name of a zone may have a colon, also without quotes, and a time may.
-_TIME_LINE = re.compile(r"[^;:]+(.*?):([0-9-]{8,10}(?:T[0-9:]+.*)?)", re.DOTALL)
+_TIME_LINE = re.compile(r"[^;:]+(.*?):([0-9-]{8,10}(?:[T ][0-9:]+.*)?)", re.DOTALL)
 # Some write "\r\r\n".
 _FOLD = re.compile(rb"(?:\r{0,2}\n|\r)[ \t]")
 # Lines of quoted-printable text, which an "=" at their end continues.
@@ -60,7 +63,8 @@ def read(raw: bytes, content_type: str) -> Component:
     open_components, ended, budget = [whole], set[str](), Budget(seconds=4, items=500_000)
     for line in _END.split(_unfolded(raw, content_type)):
         budget.items()
-        if (match := _NAME.match(line)) is None:
+        if (match := None if _PROSE.match(line) else _NAME.match(line)) is None:
+            _continue(open_components[-1], line)
             continue
         if (name := match[0].upper()) == "BEGIN":
             one = Component(line.partition(":")[2].strip().upper())
@@ -74,6 +78,14 @@ def read(raw: bytes, content_type: str) -> Component:
     if "VCALENDAR" in ended - still_open or (ended & {"VEVENT", "VTODO"} and not still_open):
         return whole
     raise NotACalendar("calendar_cut")
+
+
+def _continue(component: Component, line: str) -> None:
+    """Go on with a text whose line ends are not escaped."""
+    if component.properties and next(reversed(component.properties)) == "DESCRIPTION":
+        parameters, value = component.last("DESCRIPTION")
+        if len(value) < _LONGEST:
+            component.properties["DESCRIPTION"][-1] = (parameters, f"{value}\\n{line}")
 
 
 def _end(kind: str, open_components: list[Component]) -> set[str]:

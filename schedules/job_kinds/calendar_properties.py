@@ -20,9 +20,11 @@ _ESCAPED = re.compile(r"(?:\\r)?\\([\\;,nN])")
 _ENTITY = re.compile(r"&(?:#\d{1,6}|#[xX][0-9a-fA-F]{1,5}|[A-Za-z]{2,8});")
 _BASE64 = re.compile(r";\s*(?:ENCODING=)?\"?(?:BASE64|B)\"?(?:;|$)", re.IGNORECASE)
 _UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
-# RFC 5545, and as programs write it: without the T ("-P15M" has minutes: there are no months), or with nothing at all.
+# RFC 5545, and as programs write it: without the T ("-P15M" has minutes: there are no months), with nothing at all,
+# with no years and months, with a fraction, and with the sign at each number ("PT-1H-30M").
 _DURATION = re.compile(
-    r"([-+]?)P(?:T?(\d{1,9})W)?(?:T?(\d{1,9})D)?T?(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9})S)?", re.ASCII
+    r"P(?:0+Y)?(?:0+M(?=\d|T))?(?:T?(\d{1,9})W)?(?:T?(\d{1,9})D)?T?(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9})(?:\.\d+)?S)?",
+    re.ASCII,
 )
 DAY = 86_400
 _LONGEST_DURATION = 36_525 * DAY
@@ -92,13 +94,13 @@ def seconds(start: Moment, end: Moment) -> int:
 
 def duration(value: str) -> Lead | None:
     """Days and seconds, of a DURATION; None for what is none."""
-    if (match := _DURATION.fullmatch(value.strip().upper())) is None:
+    if (match := _DURATION.fullmatch(re.sub("[-+]", "", value.strip().upper()))) is None:
         return None
-    weeks, days, hours, minutes, seconds = (int(part or 0) for part in match.groups()[1:])
+    weeks, days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
     days, seconds = 7 * weeks + days, 3_600 * hours + 60 * minutes + seconds
     if days * DAY + seconds > _LONGEST_DURATION:
         return None
-    return (-days, -seconds) if match[1] == "-" else (days, seconds)
+    return (-days, -seconds) if "-" in value else (days, seconds)
 
 
 def length_of(component: Component) -> int:

@@ -11,7 +11,6 @@ _AHEAD = timedelta(days=5 * 366)
 _SHORTEST = 28
 _OF_THE_DAY = ("BYHOUR", "BYMINUTE", "BYSECOND")
 _MOST_COUNTED = 10_000
-_ENDS = ("COUNT", "UNTIL")
 _DAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 # vCalendar 1.0: of each kind of rule the frequency, the part that its values are, and how one of these looks.
 _OLD_RULE, _OLD_END = re.compile(r"(D|W|MP|MD|YM|YD)(\d{1,3})((?: .+)?)"), re.compile(r"\d{8}(?:T\d{6}Z?)?")
@@ -82,8 +81,12 @@ def _numbered(values: list[str], start: datetime) -> list[str]:
 
 
 def _parts(rule: str, is_date: bool, where: ZoneInfo | None) -> dict[str, str]:
-    pairs = (part.partition("=") for part in rule.upper().replace(" ", "").split(";") if part)
+    written = rule.upper().replace(" ", "").removeprefix("RRULE:")
+    pairs = (part.partition("=") for part in written.split(";") if part)
     parts = {name: value for name, _, value in pairs if _is_meant(name, value, is_date)}
+    if parts.get("FREQ") in ("DAILY", "WEEKLY") and "BYDAY" in parts:
+        # Some number the days of weeks, too. As dateutil and Google read it, that says nothing.
+        parts["BYDAY"] = ",".join(dict.fromkeys(day.lstrip("+-0123456789") for day in parts["BYDAY"].split(",")))
     if "UNTIL" in parts:
         until = _until(parts["UNTIL"])
         parts["UNTIL"] = _day(until, where) if is_date else until
@@ -97,7 +100,7 @@ def _parts(rule: str, is_date: bool, where: ZoneInfo | None) -> dict[str, str]:
 def _is_meant(name: str, value: str, is_date: bool) -> bool:
     if (name, value) == ("RSCALE", "GREGORIAN") or (is_date and name in _OF_THE_DAY):
         return False
-    return not name.startswith("X-") and (bool(value) or name not in _ENDS)
+    return not name.startswith("X-") and (bool(value) or name == "FREQ")
 
 
 def _until(written: str) -> str:

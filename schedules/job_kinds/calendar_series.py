@@ -17,6 +17,7 @@ from schedules.rules import Work, civil, rrule_text
 from schedules.rules.calendar_rule import CalendarRule
 
 _TIME_PARTS = re.compile(r"(^|;)BY(HOUR|MINUTE)=")
+_VARIES = re.compile("FREQ=(?:HOURLY|MINUTELY)|BYHOUR|BYMINUTE")
 _UNTIL = re.compile(r"(?<=UNTIL=)\d{8}T\d{6}(?=Z?(?:;|$))")
 _ENDS = re.compile(r";?(?:COUNT|UNTIL)=[^;]*")
 _AFTER_CHANGES = 4
@@ -133,8 +134,9 @@ class Series:
         dates = [self._named(moment, master, start, where) for moment in master.dates]
         excluded: list[date] = []
         for moment in without:
-            is_day = moment.is_date and not master.start.is_date
-            excluded.append(moment.civil.date() if is_day else self._named(moment, master, start, where))
+            named = self._named(moment, master, start, where)
+            is_day = moment.is_date or (moment.at.endswith("T000000") and _is_at_one_time(master, named, start))
+            excluded.append(moment.civil.date() if is_day and not master.start.is_date else named)
         return _Draft(start, list(master.rules) or [_ONCE], dates, excluded)
 
     def _ends_of(self, master: FileEvent, start: datetime, where: ZoneInfo, at: time | None) -> list[datetime]:
@@ -158,6 +160,12 @@ class Series:
 def _repeats(event: FileEvent | None) -> TypeGuard[FileEvent]:
     is_valid = event is not None and event.start is not None and event.start.zone is not None and not event.problem
     return is_valid and bool(event and (event.rules or event.dates))
+
+
+def _is_at_one_time(master: FileEvent, named: datetime, start: datetime) -> bool:
+    """Whether all dates of a series have one time of day, and `named` another: then a midnight names its day."""
+    varies = master.dates or any(_VARIES.search(rule) for rule in master.rules)
+    return not varies and named.time() != start.time()
 
 
 def _cut(draft: _Draft, since: datetime | None, end: datetime | None, where: ZoneInfo, work: Work) -> None:

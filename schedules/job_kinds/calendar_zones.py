@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from functools import cache
 from itertools import pairwise
+from urllib.parse import unquote
 from zoneinfo import ZoneInfo
 
 from dateutil import tz
@@ -65,6 +66,8 @@ def _exact(written: str) -> str | None:
     from icalendar.timezone.windows_to_olson import WINDOWS_TO_OLSON  # all of the package: 2.5 MiB in each process
 
     plain = written.strip(' "/')
+    if plain.lower() == "coordinated universal time":
+        return "UTC"
     names = _lower()
     return names.get(plain.replace(" ", "_").lower()) or names.get(WINDOWS_TO_OLSON.get(plain, "").lower())
 
@@ -78,12 +81,12 @@ def _resembling(written: str) -> str | None:
     plain = re.sub(r"\s+\d+$", "", written.strip()).replace("Daylight", "Standard").replace("Summer", "Standard")
     shown = match[1] if (match := _DISPLAYED.fullmatch(plain)) else plain
     area = re.sub(r"\s*\(.*\)$", "", shown)
-    for candidate in (plain, shown, area, area.replace(" Time", " Standard Time")):
+    spelled = (unquote(plain), plain.replace("-", "/"))
+    for candidate in (plain, shown, area, area.replace(" Time", " Standard Time"), *spelled):
         if name := _exact(candidate):
             return name
-    if match is None:
-        return None
-    return next((_cities()[key] for city in re.split(r"[,/]", shown) if (key := _key(city)) in _cities()), None)
+    cities = re.split(r"[,/]", shown) if match else [plain]
+    return next((_cities()[key] for city in cities if (key := _key(city)) in _cities()), None)
 
 
 def _key(name: str) -> str:
@@ -114,6 +117,8 @@ def _defined(written: Component | None) -> tzinfo | None:
     lines = ["BEGIN:VTIMEZONE", "TZID:zone"]
     for one in written.inside:
         values = [(name, value.strip()) for name in _WANTED for _parameters, value in one.properties.get(name, ())]
+        if "TZOFFSETFROM" not in one.properties:
+            values.append(("TZOFFSETFROM", one.value("TZOFFSETTO")))
         lines += [f"BEGIN:{one.kind}", *(f"{name}:{_plain(value)}" for name, value in values), f"END:{one.kind}"]
     try:
         zone: tzinfo | None = tz.tzical(io.StringIO("\n".join([*lines, "END:VTIMEZONE"]))).get()
@@ -124,7 +129,7 @@ def _defined(written: Component | None) -> tzinfo | None:
 
 def _plain(value: str) -> str:
     """A date as a midnight; a rule without what dateutil does not know in a zone."""
-    value = f"{value}T000000" if re.fullmatch(r"\d{8}", value) else value
+    value = f"{value}T000000" if re.fullmatch(r"\d{8}", value) else re.sub(r"^([+-]\d\d):(?=\d\d)", r"\1", value)
     return re.sub(r";?(?:WKST|X-[A-Z-]+)=[^;]*", "", value, flags=re.IGNORECASE)
 
 

@@ -256,3 +256,53 @@ def test_no_value_of_an_event_has_a_character_that_a_database_cannot_hold() -> N
     lines = ("SUMMARY:a\0", "LOCATION;ENCODING=QUOTED-PRINTABLE:a=00", "RRULE:FREQ=DAILY;B\0=1")
     events = read(file(one(f"DESCRIPTION:{'x' * 200}", Z, *lines)))
     assert "\\u0000" not in json.dumps([event.as_json() for event in events])
+
+
+SLOPPY = {
+    "an end that is empty": ([one(Z, "DTEND:")], "01-05 09:00"),
+    "an end that is none": ([one("DTSTART:20260105T000000Z", "DTEND:None")], "01-05 00:00"),
+    "an alarm before an end that is none": ([one(Z, "DTEND:None", alarm("TRIGGER;RELATED=END:-PT15M"))], "01-05 08:45"),
+    "an empty RECURRENCE-ID": ([one(Z, "RECURRENCE-ID:")], "01-05 09:00"),
+    "EXDATE without dates": ([one(Z, DAILY, "EXDATE:None", "EXDATE:20260106T090000Z,undefined")], "01-05 09:00 01-07 09:00 01-08 09:00"),
+    "EXDATE as a midnight leaves out the time of that day": ([one(BERLIN_9, DAILY, "EXDATE:20260106T000000,20260107T000000Z")], "01-05 08:00 01-08 08:00"),
+    "a date that a midnight names": ([one(BERLIN_9, DAILY), one("RECURRENCE-ID:20260106T000000", "DTSTART:20260106T150000Z")], "01-05 08:00 01-06 15:00 01-07 08:00 01-08 08:00"),
+    "EXDATE as a midnight that is one of the times": ([one(Z, "RRULE:FREQ=HOURLY;INTERVAL=5;COUNT=5", "EXDATE:20260106T000000Z")], "01-05 09:00 01-05 14:00 01-05 19:00 01-06 05:00"),
+    "EXDATE as a midnight of several times": ([one(Z, "RRULE:FREQ=DAILY;BYHOUR=0,9;COUNT=4", "EXDATE:20260106T000000Z")], "01-05 09:00 01-06 09:00 01-07 00:00"),
+    "EXDATE in UTC of a time that is a midnight there": ([one("DTSTART;TZID=America/New_York:20260105T190000", DAILY, "EXDATE:20260107T000000Z")], "01-06 00:00 01-08 00:00 01-09 00:00"),
+    "empty parts of a rule": ([one(Z, "RRULE:FREQ=WEEKLY;INTERVAL=;BYDAY=;WKST=;COUNT=2")], "01-05 09:00 01-12 09:00"),
+    "a rule that names itself": ([one(Z, "RRULE:RRULE:FREQ=DAILY;COUNT=2")], "01-05 09:00 01-06 09:00"),
+    "numbered days of weeks": ([one(Z, "RRULE:FREQ=WEEKLY;BYDAY=1MO,-1TU;COUNT=3")], "01-05 09:00 01-06 09:00 01-12 09:00"),
+    "the end of a day": ([one("DTSTART:20260105T240000Z")], "01-06 00:00"),
+    "a day until its end": ([one("DTSTART:20260105T000000", "DTEND:20260105T240000")], "01-05 08:00"),
+    "no time of any day": ([one("DTSTART:20260105T250000Z")], " !Its date is not in the calendar."),
+    "a space between": ([one("DTSTART;TZID=Europe/Berlin:2026-01-05 09:00:00")], "01-05 08:00"),
+    "an offset in hours": ([one("DTSTART:20260105T090000+01")], "01-05 08:00"),
+    "an alarm as Java writes lengths": ([one(Z, alarm("TRIGGER:PT-15M"), alarm("TRIGGER:PT-1H-30M"))], "01-05 07:30 01-05 08:45"),
+    "an alarm as ISO 8601 writes lengths": ([one(Z, alarm("TRIGGER:-P0Y0M0DT0H15M0.0S"))], "01-05 08:45"),
+    "a zone in small signs": ([one("DTSTART;TZID=Europe%2FBerlin:20260105T090000"), "UID:2\nDTSTART;TZID=US-Eastern:20260105T090000"], "01-05 08:00 01-05 14:00"),
+    "a zone by its city": ([one("DTSTART;TZID=Kolkata:20260105T090000")], "01-05 03:30"),
+    "Outlook's words for UTC": ([one('DTSTART;TZID="(UTC) Coordinated Universal Time":20260105T090000')], "01-05 09:00"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("why", SLOPPY)
+def test_what_is_written_carelessly_is_read_as_it_is_meant(why: str) -> None:
+    events, expected = SLOPPY[why]
+    assert rings(*events) == expected
+
+
+@pytest.mark.parametrize(
+    "lines", ["TZOFFSETTO:+0100", "TZOFFSETFROM:+01:00\r\nTZOFFSETTO:+01:00"], ids=["no former offset", "a colon"]
+)
+def test_a_zone_may_be_defined_carelessly(lines: str) -> None:
+    zone = f"BEGIN:VTIMEZONE\r\nTZID:X\r\nBEGIN:STANDARD\r\nDTSTART:19700101T000000\r\n{lines}\r\nEND:STANDARD\r\nEND:VTIMEZONE\r\n"
+    assert rings(one("DTSTART;TZID=X:20260105T090000"), head=zone) == "01-05 08:00"
+
+
+def test_line_ends_of_a_text_that_are_not_escaped_end_no_property_and_hide_none() -> None:
+    text = file(f"UID:1\nDESCRIPTION:Bring:\n\nthe form\nSummary: none\nBegin: nine\nEnd: ten\nSUMMARY:Dentist\n{Z}")
+    [entry] = found(text).entries
+    assert (entry.title, entry.body.split("\n\n", 1)[1]) == (
+        "Dentist",
+        "Bring:\n\nthe form\nSummary: none\nBegin: nine\nEnd: ten",
+    )
