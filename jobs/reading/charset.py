@@ -2,6 +2,7 @@
 
 import codecs
 import re
+from collections.abc import Iterator
 from contextlib import suppress
 
 import charset_normalizer
@@ -17,9 +18,9 @@ _BOMS = (
 _CHARSETS = re.compile(
     r"ascii|utf-(8|16|32)(-[bl]e)?|iso8859-\d+|cp\d+|mac-\w+|koi8-\w|shift_jis\w*|euc_\w+|iso2022_\w+|gb\w+|hz|big5\w*|johab"
 )
+_BYTES = re.compile(r"utf-8|iso8859|cp125|koi8|mac")
 _IN_HEADER = re.compile(r"charset\s*=\s*[\"']?([\w.:-]{1,40})", re.IGNORECASE | re.ASCII)
-# What reads as ASCII so far is neither UTF-16 nor UTF-32, whatever it says.
-_IN_TEXT = re.compile(rb"(?:charset|encoding)\s*=\s*[\"']?((?!utf-?(?:16|32))[\w.:-]{1,40})", re.IGNORECASE)
+_IN_TEXT = re.compile(rb"(?:charset|encoding)\s*=\s*[\"']?([\w.:-]{1,40})", re.IGNORECASE)
 _READ, _SAMPLE, _ENOUGH = 200_000, 4_000, 24
 # jsonb cannot hold these.
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
@@ -28,38 +29,35 @@ _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 def decode(body: bytes, content_type: str) -> str:
     """Return the text: by its byte order mark, the Content-Type header, what its beginning declares, else UTF-8.
 
-    Bytes that are not of that charset become U+FFFD, except that what should be UTF-8 and hardly is any is guessed.
-    Valid UTF-8 is not Windows-1252, whatever it says: hardly any text in that is.
+    Bytes that are not of that charset become U+FFFD, except that what should be UTF-8 and hardly is any is what its
+    beginning declares, or guessed. Valid UTF-8 is of no charset of single bytes, whatever it says: hardly any text is.
     """
     for mark, charset in _BOMS:
         if body.startswith(mark):
             return storable(body[len(mark) :].decode(charset, "replace"))
-    charset = _wide(body[:200]) or _declared(body[:1024], content_type)
-    if charset not in ("", "cp1252"):
-        return storable(body.decode(charset, "replace"))
-    try:
-        return storable(body.decode())
-    except UnicodeDecodeError:
-        if charset:
-            return storable(body.decode(charset, "replace"))
-        text = body.decode("utf-8", "replace")
+    head = body[:1024]
+    charsets = [*filter(None, [_wide(body[:200])])] or [*_declared(head, content_type), "utf-8"]
+    if _BYTES.match(charsets[0]):
+        with suppress(UnicodeDecodeError):
+            return storable(body.decode())
+    if charsets[0] != "utf-8":
+        return storable(body.decode(charsets[0], "replace"))
+    text = body.decode("utf-8", "replace")
     wrong = text.count("\N{REPLACEMENT CHARACTER}")
     is_damaged = b"\0" in body or wrong * 2 < len(text) - len(text.encode("ascii", "ignore"))
-    return storable(text if is_damaged else body.decode(_guessed(body), "replace"))
+    others = [charset for charset in charsets if charset != "utf-8"] or [_guessed(body)]
+    return storable(text if is_damaged else body.decode(others[0], "replace"))
 
 
-def _declared(head: bytes, content_type: str) -> str:
-    """The first charset known here that the header or the text names; "" for UTF-8, and where there is none."""
+def _declared(head: bytes, content_type: str) -> Iterator[str]:
+    """The charsets known here that the header and the text name."""
     names = [match[1] for match in [_IN_HEADER.search(content_type)] if match]
     names += [match[1].decode() for match in [_IN_TEXT.search(head)] if match]
     for name in names:
         with suppress(LookupError, ValueError):
             charset = codecs.lookup(name).name
-            if charset == "utf-8":
-                return ""
-            if _CHARSETS.fullmatch(charset):
-                return "cp1252" if charset == "iso8859-1" else charset
-    return ""
+            if _CHARSETS.fullmatch(charset) and (b"\0" in head or not charset.startswith(("utf-16", "utf-32"))):
+                yield "cp1252" if charset in ("ascii", "iso8859-1") else charset
 
 
 def _wide(head: bytes) -> str:

@@ -161,7 +161,7 @@ def _reference(match: re.Match[str]) -> str:
 def _item(entry: Mapping[str, Any], version: str) -> _Item:
     identity, link = str(entry.get("id") or "").strip(), str(entry.get("link") or "").strip()
     if not link or link == identity:
-        link = _address(identity)
+        link = _address(identity) or next((str(one.get("href") or "") for one in entry.get("links") or ()), "")
     text = next(iter(entry.get("content") or ()), None) or entry.get("summary_detail") or {}
     is_text = version.startswith("atom") and text.get("type") == "text/plain"
     excerpt = _excerpt(str(text.get("value") or ""), is_text)
@@ -221,7 +221,7 @@ def _json_item(item: Mapping[str, Any]) -> _Item:
     return _Item(
         identity,
         link.strip() if isinstance(link, str) else "",
-        _line(item.get("title")),
+        _line(html.unescape(title) if isinstance(title := item.get("title"), str) else ""),
         _excerpt(item.get(text, ""), text == "content_text"),
         _json_date(item),
     )
@@ -269,6 +269,7 @@ def _entry(item: _Item, url: str, shared: set[str]) -> Entry:
 
 def _absolute(url: str, link: str) -> str:
     try:
+        link = f"https://{link}" if link.startswith("www.") else link
         absolute = urljoin(url, link).replace(" ", "%20") if link else ""
     except ValueError:
         return ""

@@ -1,6 +1,7 @@
 """The number in a text from a page, with its unit: "1.234,56 €", "USD 1,234.56", "−3 %". Pure.
 
 - It is the first number beside a currency, else the first in the text that is no part of a name: not in "PM2.5: 12".
+  A former price ("instead of 19.99 €") and what equals another number ("1 EUR = 1.09 USD") are passed over.
 - A minus counts at the beginning of the text, or where it touches the digits or their currency ("−€3"), not in "A-3".
 - Spaces and apostrophes only group digits: "1 234", "1’234". So does a mark that occurs several times.
 - Where both "." and "," occur, the last one is the decimal mark. A dash for the fraction, "1.299,-", marks it too.
@@ -21,12 +22,12 @@ _NUMBER = re.compile(
     r"(?P<digits>[0-9]{1,3}(?:[ '\u2019\u00a0\u202f\u2009][0-9]{3})+(?![0-9])(?:[.,][0-9]+)?"
     r"|[0-9]+(?:[.,][0-9]+)*|(?<![\w.,/])[.,][0-9]+)"
     r"(?P<exponent>[eE][+-]?[0-9]{1,2}(?!\w))?"
-    r"(?P<times>[kKM](?![\w'])|\s?k(?=[€$£])|[万亿億]"
+    r"(?P<times>[kKM](?![\w'])|(?<=[.,][0-9])B(?!\w)|(?<=[.,][0-9])\sM(?!\w)|\s?k(?=[€$£])|[万亿億]"
     r"|\s?¢|\s?(?:[Cc]ents?|[Mm]io|mln|[Mm]illi?on(?:s|en|es)?|[Mm]ill|Mrd|mld|[Mm]illiarden?|bn|[Bb]illion|"
-    r"Tsd|[Ll]akhs?|[Ll]acs?|[Cc]rores?|Cr|тыс|млн|млрд)(?!\w)\.?)?"
+    r"Tsd|[Tt]housand|[Tt]ausend|tys|tis|[Ll]akhs?|[Ll]acs?|[Cc]rores?|Cr|тыс|млн|млрд)(?!\w)\.?)?"
 )
 # By how the word begins; the first that fits.
-_TIMES = {"milliard": 9, "mrd": 9, "mld": 9, "m": 6, "b": 9, "k": 3, "tsd": 3, "la": 5, "cr": 7, "cent": -2, "¢": -2}
+_TIMES = {"milliard": 9, "mrd": 9, "mld": 9, "m": 6, "b": 9, "k": 3, "t": 3, "la": 5, "cr": 7, "cent": -2, "¢": -2}
 _TIMES |= {"тыс": 3, "млн": 6, "млрд": 9, "万": 4, "亿": 8, "億": 8}
 _OTHERS = {
     "\u066b": ".",
@@ -37,6 +38,8 @@ _OTHERS = {
     "\u2032": "'",
     "\u02bc": "'",
 }
+_OTHERS |= {"\u00b4": "'", "\u2018": "'", "\uff0d": "-", "\ufe63": "-", "\u2012": "\u2013"}
+_OTHERS |= dict.fromkeys("\u00ad\u200b\u200c\u200d\u200e\u200f\u2066\u2067\u2068\u2069\u202a\u202b\u202c\ufeff", "")
 _OTHERS |= dict.fromkeys("\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u200a\u205f\u2060", "\u2009")
 _DASHED = re.compile(
     r"(?<![0-9])([0-9][0-9.,' \u2019\u00a0\u202f\u2009]{0,40})[.,]\s?[-\u2012\u2013\u2014]{1,2}(?![0-9\w])"
@@ -46,6 +49,8 @@ _TENTH = re.compile("(?<=[.,][0-9]{2})\u2079(?![\u2070-\u2079])")
 _RAISED = re.compile("(?<=[0-9])[.,]?([\u2070\u00b9\u00b2\u00b3\u2074-\u2079]{2})(?![\u2070-\u2079])")
 # "1.299, 50" and "19 ,99".
 _SPACED = re.compile(r"(?<=[0-9])(?: ?([.,]) | ([.,]))(?=[0-9]{2}(?![0-9]))")
+# Switzerland's "–.95".
+_NO_WHOLE = re.compile(r"(?<=CHF |Fr\. )[-\u2212\u2013](?=\.[0-9]{2})|[-\u2212\u2013](?=\.[0-9]{2}\s?(?:CHF|Fr\.))")
 # "35€99", and "35€ 99" where no other word follows.
 _CENTS = re.compile(
     r"(?<![.,])(?<=[0-9])(?:([€$£])([0-9]{2})(?![0-9.,%])|\s?([€$£])\s([0-9]{2})(?=\s*(?:\Z|[*/(|]|inkl|incl|zzgl)))"
@@ -103,6 +108,11 @@ _NAME = re.compile(
     r"entre|por|precio|solo|à|dès|prix|pour|seulement|da|prezzo|vanaf|prijs|od|cena) ?\Z)[^\W\d_]{1,30} ?\Z",
     re.IGNORECASE,
 )
+_FORMER = re.compile(
+    r"\b(?:statt|uvp|vorher|bisher|was|rrp|msrp|instead of|au lieu de|antes|invece di)[\s:.]{0,3}[^\s\w]?\s?\Z",
+    re.IGNORECASE,
+)
+_EQUALS = re.compile(r"[^0-9=]{0,20}(?:=|≈|equals)\s*[^\s0-9]{0,3}\s?[0-9]")
 _OF_A_NAME = re.compile(r"[A-Za-z]{2}\Z", re.ASCII)
 _OTHER_UNIT = re.compile(r"\s?(%|‰|°[CF]?|[kKMG]?Wh|[kcm]?m|k?g|l|h|min)(?!\w)")
 
@@ -144,7 +154,7 @@ def shown(value: Decimal) -> str:
 
 def _find(text: str) -> tuple[re.Match[str] | None, str]:
     """The match of the number, and its unit."""
-    matches = list(_NUMBER.finditer(text[:_SEARCHED]))
+    matches = sorted(_NUMBER.finditer(text[:_SEARCHED]), key=_is_passed_over)
     for match in matches:
         before = _BEFORE.search(text[max(0, match.start() - 10) : match.start("digits")])
         if (match["times"] or "").strip() == "¢":
@@ -154,6 +164,12 @@ def _find(text: str) -> tuple[re.Match[str] | None, str]:
     first = _first(text, matches)
     other = _OTHER_UNIT.match(text, first.end()) if first else None
     return first, other[1] if other else ""
+
+
+def _is_passed_over(match: re.Match[str]) -> bool:
+    """Whether it is a former price, or what equals the number that follows."""
+    text, begin = match.string, match.start("digits")
+    return bool(_FORMER.search(text, max(0, begin - 30), begin) or _EQUALS.match(text, match.end()))
 
 
 def _first(text: str, matches: Sequence[re.Match[str]]) -> re.Match[str] | None:
@@ -212,7 +228,7 @@ def _in_ascii(text: str) -> str:
             for letter in text
         )
     text = _CENTS.sub(lambda match: f".{match[2] or match[4]}{match[1] or match[3]}", _SPACED.sub(r"\1\2", text))
-    text = _APART.sub(_joined, text)
+    text = _APART.sub(_joined, _NO_WHOLE.sub("0", text))
     text = _MYRIADS.sub(
         lambda match: str(int(match[1]) * 10_000 + int(match[2])), _MILLIONS.sub(r"\1M", _BILLIONS.sub(r"\1bn", text))
     )

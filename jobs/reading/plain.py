@@ -22,8 +22,10 @@ _MARKUP = re.compile(
 # Elements whose text is not shown, and those that stand within a line.
 _HIDDEN = ("script", "style", "template", "noscript", "head")
 _NOT_SHOWN = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
-# A price that is no longer asked.
+# A price that is no longer asked, and what a screen reader says of it.
 _STRUCK = ("del", "s", "strike")
+_STRUCK_STYLE = re.compile(r"text-decoration(?:-line)?\s*:[^;]*\bline-through")
+_SPOKEN = re.compile(r"\b(?:screen-reader|sr-only|visually-?hidden|offscreen)")
 # fmt: off
 _INLINE = frozenset((
     "a", "abbr", "b", "bdi", "bdo", "cite", "code", "data", "del", "em", "font", "i", "img", "ins", "kbd", "label",
@@ -33,7 +35,12 @@ _INLINE = frozenset((
 _LINKED = ("http://", "https://", "mailto:", "tel:")
 _SUP, _SUP_END = "\x02", "\x03"
 # Cents that are raised instead of marked: "$19" with a small "99".
-_RAISED = re.compile(rf"([0-9]{{1,20}}(?:[.,' ][0-9]{{3}}){{0,6}})\s?{_SUP}\s*([0-9]{{2}})\s*{_SUP_END}")
+_RAISED = re.compile(
+    rf"([0-9]{{1,20}}(?:[.,' ][0-9]{{3}}){{0,6}})\s?{_SUP}\s*([0-9]{{2}})(?=[^0-9{_SUP_END}]{{0,9}}{_SUP_END})"
+)
+# The tenth of a cent of fuel, and the number of a note.
+_TENTH = re.compile(rf"(?<=[.,][0-9]{{2}}){_SUP}9{_SUP_END}")
+_NOTE = re.compile(rf"(?<=[0-9€$£]){_SUP}\(?[0-9]\)?{_SUP_END}")
 
 
 def is_html(text: str) -> bool:
@@ -68,6 +75,7 @@ def of_element(element: Any, *, links: bool = False, is_value: bool = False) -> 
         elif not text.begin(one):
             walk.skip_subtree()
     marked = "".join(text.parts)
+    marked = _NOTE.sub("", _TENTH.sub("\N{SUPERSCRIPT NINE}", marked))
     joined = _RAISED.sub(lambda match: f"{match[1]}{',' if '.' in match[1] else '.'}{match[2]}", marked)
     lines = (" ".join(line.split()) for line in joined.replace(_SUP, "").replace(_SUP_END, "").splitlines())
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
@@ -79,7 +87,7 @@ class _Text:
     def __init__(self, element: Any, links: bool, is_value: bool) -> None:
         self.parts = [""]
         self._element, self._links, self._raised = element, links, "sup" if is_value else ""
-        self._left_out = (*_HIDDEN, *_STRUCK) if is_value else _HIDDEN
+        self._is_value = is_value
         self._starts: list[int] = []
 
     def begin(self, one: Any) -> bool:
@@ -88,7 +96,7 @@ class _Text:
         if one.tag == self._raised:
             self._add(_SUP)
         self._starts.append(len(self.parts))
-        if one is not self._element and (one.tag in self._left_out or _is_hidden(one)):
+        if one is not self._element and (_is_hidden(one) or (self._is_value and _is_former(one))):
             return False
         self._add(one.text)
         return True
@@ -114,7 +122,14 @@ class _Text:
 
 
 def _is_hidden(one: Any) -> bool:
-    return one.get("hidden") is not None or _NOT_SHOWN.search(one.get("style", "")) is not None
+    is_marked = one.get("hidden") is not None or _NOT_SHOWN.search(one.get("style", "")) is not None
+    return is_marked or one.tag in _HIDDEN
+
+
+def _is_former(one: Any) -> bool:
+    previous = one.getprevious()
+    is_spoken = previous is not None and previous.tag in _STRUCK and _SPOKEN.search(one.get("class", "")) is not None
+    return is_spoken or one.tag in _STRUCK or _STRUCK_STYLE.search(one.get("style", "")) is not None
 
 
 def _link(href: str, words: str) -> str:

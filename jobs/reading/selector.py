@@ -74,6 +74,7 @@ def find(selector: str, page: str) -> str | None:
             text = element.get(attribute, "")
         else:  # somebody may want the price before, which is struck out
             text = plain.of_element(element, is_value=True) or plain.of_element(element)
+            text = text or element.get("content") or element.get("value") or ""
         return " ".join(text.split())
     return None
 

@@ -24,6 +24,9 @@ GRUESSE = "Grüße €"
         (codecs.BOM_UTF8 + GRUESSE.encode(), "text/html; charset=latin1"),
         (codecs.BOM_UTF16_LE + GRUESSE.encode("utf-16-le"), "text/html"),
         (GRUESSE.encode("utf-16-be"), "text/plain; charset=utf-16be"),
+        (GRUESSE.encode(), "text/plain; charset=us-ascii"),
+        (GRUESSE.encode(), "text/plain; charset=utf-16"),
+        (GRUESSE.encode(), "text/plain; charset=windows-1251"),
     ],
 )
 def test_text_is_decoded(body: bytes, content_type: str) -> None:
@@ -33,6 +36,8 @@ def test_text_is_decoded(body: bytes, content_type: str) -> None:
 def test_what_a_page_declares_itself_counts_where_the_header_is_silent() -> None:
     page = '<?xml version="1.0" encoding="iso-8859-15"?><a>10 €</a>'
     assert decode(page.encode("iso8859-15"), "text/xml") == page
+    russian = '<?xml version="1.0" encoding="windows-1251"?><a>Привет, как дела</a>'
+    assert decode(russian.encode("cp1251"), "text/xml; charset=utf-8") == russian
     utf16 = '<meta charset="utf-16">ü'
     assert decode(utf16.encode(), "text/html") == utf16
 

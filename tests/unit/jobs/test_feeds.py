@@ -348,3 +348,22 @@ def test_a_feed_has_any_charset(encoding: str) -> None:
     raw = (declared + rss("<title>Zahnärztin</title>")).encode(encoding)
     assert feeds.read(raw, "", URL).entries[0].title == "Zahnärztin"
     assert feeds.read(raw, "application/rss+xml; charset=utf-8" if "utf-8" in encoding else "", URL).entries
+
+
+@pytest.mark.parametrize(
+    ("entry", "link"),
+    [
+        ("<enclosure url='https://cdn.example.org/1.mp3' type='audio/mpeg'/>", "https://cdn.example.org/1.mp3"),
+        ("<link>www.example.org/1</link>", "https://www.example.org/1"),
+    ],
+)
+def test_an_entry_leads_somewhere(entry: str, link: str) -> None:
+    feed = read(
+        f"<rss><channel><item><title>1</title><guid isPermaLink='false'>1</guid>{entry}</item></channel></rss>", URL
+    )
+    assert [one.link for one in feed.entries] == [link]
+
+
+def test_a_title_of_json_feed_may_have_references_of_html() -> None:
+    [entry] = read('{"version": "https://jsonfeed.org/version/1.1", "items": [{"title": "Q&amp;A"}]}', URL).entries
+    assert entry.title == "Q&A"

@@ -29,6 +29,12 @@ def test_prices_of_the_kinds_that_others_misread(case: dict[str, Any]) -> None:
         ("19,<sup>99</sup>", "19.99"),
         ("<span>$</span>19 <sup> 99 </sup>", "19.99"),
         ("12 m<sup>2</sup>", "12"),
+        ("19<sup>99 €</sup>", "19.99"),
+        ("19<sup>,99 €</sup>", "19.99"),
+        ("1299<sup>1</sup> €", "1299"),
+        ("1299 €<sup>1)</sup>", "1299"),
+        ("19,99<sup>2</sup> €", "19.99"),
+        ("1,75<sup>9</sup> €", "1.759"),
     ],
 )
 def test_raised_cents_are_a_fraction(html: str, number: str) -> None:
@@ -43,6 +49,13 @@ def test_raised_cents_are_a_fraction(html: str, number: str) -> None:
         "<b hidden>7</b>12,50 €",
         "<s>49,99 €</s> 12,50 €",
         "<del>49,99 €</del><ins>12,50 €</ins>",
+        "<span style='color:red; text-decoration: line-through'>49,99 €</span> 12,50 €",
+        "<span style='text-decoration-line:line-through'>49,99 €</span> 12,50 €",
+        "<del aria-hidden=true>49,99 €</del> <span class=screen-reader-text>Original price was: 49,99 €.</span>"
+        "<ins aria-hidden=true>12,50 €</ins><span class=screen-reader-text>Current price is: 12,50 €.</span>",
+        "statt 49,99 € 12,50 €",
+        "UVP: €49,99 €12,50",
+        "was $49.99 now $12.50",
     ],
 )
 def test_what_is_not_shown_or_struck_out_does_not_count(html: str) -> None:
@@ -65,3 +78,32 @@ def test_the_pages_language_helps() -> None:
     assert read("de-AT") == ("1299", None)
     assert read("es_MX") == ("1.299", "1299")
     assert read("") == ("1299", "1.299")
+
+
+@pytest.mark.parametrize(
+    ("html", "number"),
+    [
+        ("<meta class=p content='19.99'>", "19.99"),
+        ("<input class=p value='19.99'>", "19.99"),
+        ("<p class=p>1&shy;299,00 €", "1299"),
+        ("<p class=p>1&#8203;299,00 €", "1299"),
+        ("<p class=p>\u2066$\u20691,299.50", "1299.5"),
+        ("<p class=p>\uff0d2.5 %", "-2.5"),
+        ("<p class=p>1 EUR = 1.0875 USD", "1.0875"),
+        ("<p class=p>1 Euro equals 1.09 dollars", "1.09"),
+        ("<p class=p>1´234.56", "1234.56"),
+        ("<p class=p>1‘234.56", "1234.56"),
+        ("<p class=p>CHF –.95", "0.95"),
+        ("<p class=p>-.95 CHF", "0.95"),
+        ("<p class=p>-.95", "-0.95"),
+        ("<p class=p>1.2B views", "1200000000"),
+        ("<p class=p>5B", "5"),
+        ("<p class=p>1,2 M de vues", "1200000"),
+        ("<p class=p>3,4 tys.", "3400"),
+        ("<p class=p>1.2 thousand", "1200"),
+        ("<p class=p>Was $19.99 (3 reviews)", "19.99"),
+    ],
+)
+def test_numbers_are_read_as_pages_write_them(html: str, number: str) -> None:
+    found = pages.value(html.encode(), "text/html; charset=utf-8", "html", ".p", "")
+    assert found is not None and found["number"] == number
