@@ -5,6 +5,7 @@ more fields, grafana.com/docs, "Webhook notifier". Uptime Kuma: the heartbeat th
 that are down or up are alerts.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -47,7 +48,7 @@ def read(body: Mapping[str, Any], most: int) -> Iterator[tuple[str, str, dict[st
             "labels": labels,
             "annotations": annotations,
             "url": _text(alert.get("panelURL") or alert.get("generatorURL")),
-            "value": _text(alert.get("valueString")),
+            "value": _text(alert.get("valueString")) or _values(alert.get("values")),
             "starts_at": _text(alert.get("startsAt")),
             "ends_at": _text(alert.get("endsAt")) if ended else "",
         }
@@ -67,7 +68,9 @@ def _is_heartbeat(body: Any) -> bool:
 
 def _of_heartbeat(body: Mapping[str, Any]) -> tuple[str, str, dict[str, Any]]:
     heartbeat, monitor = body["heartbeat"], body["monitor"]
-    key, ended, at = f"uptime-kuma-{monitor['id']}", heartbeat["status"] == _UP, _text(heartbeat.get("time"))
+    key, ended = f"uptime-kuma-{monitor['id']}", heartbeat["status"] == _UP
+    at = _text(heartbeat.get("time"))
+    at += "Z" if re.search(r":\d\d(?:\.\d+)?\Z", at) else ""  # it is in UTC, and does not say so
     data = {
         "key": key,
         "title": _text(monitor.get("name")) or key,
@@ -77,6 +80,11 @@ def _of_heartbeat(body: Mapping[str, Any]) -> tuple[str, str, dict[str, Any]]:
         "ends_at": at if ended else "",
     }
     return "alert.resolved" if ended else "alert.raised", f"{key} {heartbeat['status']} {at}", data
+
+
+def _values(given: Any) -> str:
+    """The values of Grafana's queries: "B=44.2 C=1"."""
+    return " ".join(f"{name}={value}" for name, value in _texts(given).items())
 
 
 def _texts(given: Any) -> dict[str, str]:

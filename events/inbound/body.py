@@ -128,12 +128,13 @@ def _multipart(parameters: Mapping[str, str], text: str) -> Any:
 
 
 def _fields(pairs: Iterable[tuple[str, Any]]) -> Any:
-    """The fields by name, several of one name as a list; where GitHub posts JSON as a field, that."""
+    """The fields by name, several of one name as a list; where GitHub or Uptime Kuma posts JSON as a field, that."""
     fields: dict[str, Any] = {}
     for name, value in pairs:
         _add(fields, name, value)
-    if fields.keys() == {"payload"} and str(fields["payload"]).lstrip().startswith(("{", "[")):
-        return strict_json.read(fields["payload"].encode(), odd_numbers_as_text=True)
+    [only] = fields.values() if fields.keys() in ({"payload"}, {"data"}) else [""]
+    if isinstance(only, str) and only.lstrip().startswith(("{", "[")):
+        return strict_json.read(only.encode(), odd_numbers_as_text=True)
     if not fields:
         raise Bad("form_empty")
     return strict_json.check(fields)

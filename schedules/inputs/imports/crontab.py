@@ -13,7 +13,9 @@ from schedules.inputs.timing_form import TimingForm
 
 _VARIABLE = re.compile(r"""\s*["']?([A-Za-z_]\w*)["']?\s*=\s*(.*)""")
 _TIMES = re.compile(r"@[a-z]+|(?:[\d*][^\s=]*\s+){2}[\w*?/,#~-]+\s+[\w*?/,#~-]+\s+[\w*?/,#~-]+", re.IGNORECASE)
-_JOB = re.compile(rf"\s*({_TIMES.pattern})\s+(\S.*)", re.IGNORECASE)
+# Some programs write seconds first; a command is not such a field.
+_SIXTH = r"(?:[*?](?:/\d+)?|(?:(?:sun|mon|tue|wed|thu|fri|sat)[-,]?)+)(?:\s|\Z)"
+_JOB = re.compile(rf"\s*({_TIMES.pattern})\s+(?!{_SIXTH})(\S.*)", re.IGNORECASE)
 _USER = re.compile(r"[a-z_][a-z0-9_-]*[$]?(?!\S)")
 # Commands of people's own tables look like names of users, too; a system's names one of these, or says so above.
 _SYSTEM = re.compile(r"\b(?:root|www-data|nobody)\b")
@@ -54,7 +56,7 @@ def _item(line: str, number: int, zone: str, now: datetime, *, users: bool) -> I
         )
     expression, command = " ".join(match[1].split()), match[2]
     if users:
-        _user, _space, command = command.partition(" ")
+        command = re.sub(r"^\S+\s*", "", command)
     # After a percent sign stands what the command reads.
     command = re.split(r"(?<!\\)%", command)[0].replace("\\%", "%").strip()
     key = short_key("cron", expression, zone, command)

@@ -5,6 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from common.parsing.budget import Budget, OverBudget
+from jobs.reading import charset
 from people.models import User
 from schedules.inputs.imports import calendar, crontab, table, ticktick, todoist
 from schedules.inputs.imports.items import ImportRefused, Item
@@ -30,10 +31,9 @@ def recognise(raw: bytes) -> Format:
     text = decoded(raw)
     if text.lstrip().startswith(("{", "[")):
         raise ImportRefused("json")
-    heads = [[cell.strip('" ') for cell in line.split(",")] for line in text.splitlines()[:20]]
-    if any(map(todoist.is_head, heads)):
+    if table.delimiter(text, todoist.is_head):
         return Format.TODOIST
-    if any(map(ticktick.is_head, heads)):
+    if table.delimiter(text, ticktick.is_head):
         return Format.TICKTICK
     if crontab.is_table(text):
         return Format.SYSTEM_CRONTAB if crontab.has_users(text) else Format.CRONTAB
@@ -41,11 +41,11 @@ def recognise(raw: bytes) -> Format:
 
 
 def decoded(raw: bytes) -> str:
-    """Raises ImportRefused for what is not text. Spreadsheets write UTF-16, with a mark."""
+    """Raises ImportRefused for what is not text. Spreadsheets write UTF-16, or a country's charset."""
     try:
         text = raw.decode("utf-16" if raw.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig")
     except UnicodeDecodeError:
-        raise ImportRefused("encoding") from None
+        text = charset.decode(raw, "").replace("\N{REPLACEMENT CHARACTER}", "\0")
     if "\0" in text:
         raise ImportRefused("encoding")
     return text

@@ -20,9 +20,16 @@ class Row(dict[str, str]):
         return ""
 
 
+def delimiter(text: str, is_head: Callable[[list[str]], bool]) -> str:
+    """The mark between the cells of its head, as spreadsheets may change it; "" if it has no such head."""
+    lines = text.splitlines()[:_BEFORE_HEAD]
+    heads = ((mark, [cell.strip('" ') for cell in line.split(mark)]) for mark in ",;\t" for line in lines)
+    return next((mark for mark, cells in heads if is_head(cells)), "")
+
+
 def read(text: str, is_head: Callable[[list[str]], bool], budget: Budget) -> Iterator[Row]:
     """The rows after the head. Raises ImportRefused and OverBudget."""
-    reader = csv.reader(io.StringIO(text, newline=""))
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter(text, is_head) or ",")
     names: list[str] = []
     count = 0
     try:

@@ -12,6 +12,11 @@ from schedules.inputs.sentences import NotUnderstood
 from schedules.inputs.timing_form import TimingForm
 from schedules.rules import InvalidRule
 
+_NTH_DAY = re.compile(
+    r"^(every!? (?:\d(?:st|nd|rd|th)|first|second|third|fourth|last) (?:mon|tue|wed|thu|fri|sat|sun)[a-z]*)\b(?! of)",
+    re.IGNORECASE,
+)
+
 
 def is_head(head: list[str]) -> bool:
     return {"TYPE", "CONTENT"} <= {*head}
@@ -32,7 +37,7 @@ def _item(row: Row, zone: str, now: datetime) -> Item:
         return Item(title, key, Fate.UNDATED, line=row.line)
     zone = row["TIMEZONE"] if row["TIMEZONE"] in known() else zone
     try:
-        values = quick_add.only_time(re.sub(r"^ev\b", "every", written), zone, now, row["DATE_LANG"])
+        values = quick_add.only_time(_as_words(written), zone, now, row["DATE_LANG"])
     except (NotUnderstood, InvalidRule) as error:
         fate = Fate.OVER if getattr(error, "code", "") == "passed" else Fate.UNFIT
         return Item(title, key, fate, note=_named(written, str(error)), line=row.line)
@@ -42,6 +47,13 @@ def _item(row: Row, zone: str, now: datetime) -> Item:
         return Item(title, key, Fate.UNFIT, note=_named(written, problem), line=row.line)
     made = fields(title, row["DESCRIPTION"], timetable) | {"max_count": form.cleaned_data["max_count"]}
     return Item(title, key, Fate.NEW, made, timetable.next_after(now, form.work), line=row.line)
+
+
+def _as_words(written: str) -> str:
+    """As quick add understands it: its "every 3rd Friday" may be one of three weeks, its weekend has two days."""
+    text = re.sub(r"^ev\b", "every", written, flags=re.IGNORECASE)
+    text = _NTH_DAY.sub(r"\1 of the month", text)
+    return re.sub(r"^every weekend\b", "every saturday", text, flags=re.IGNORECASE)
 
 
 def _named(written: str, problem: str) -> str:

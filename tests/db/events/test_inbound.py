@@ -164,6 +164,27 @@ def test_alerts_of_grafana_and_alertmanager_are_one_event_each_and_repeat_once()
     assert Event.objects.count() == 4
 
 
+@pytest.mark.parametrize("in_form", [False, True])
+def test_a_heartbeat_of_uptime_kuma_is_one_event_and_has_its_time(in_form: bool) -> None:
+    make_address()
+    heartbeat = {"status": 0, "time": "2026-06-01 12:00:00.123", "msg": "timeout"}
+    body = json.dumps({"heartbeat": heartbeat, "monitor": {"id": 7, "name": "Shop"}, "msg": "[Shop] Down"})
+    client = Client(enforce_csrf_checks=True)
+    if in_form:  # as its “form-data” posts it
+        answer = client.post(f"/in/{TOKEN}", {"data": body})
+    else:
+        answer = client.post(f"/in/{TOKEN}", body, content_type="application/json")
+    event = Event.objects.get()
+    assert (answer.status_code, event.type, event.data["title"]) == (202, "alert.raised", "Shop")
+    assert event.occurred_at is not None and event.occurred_at.isoformat() == "2026-06-01T12:00:00.123000+00:00"
+
+
+def test_an_alert_of_grafana_has_the_values_of_its_queries() -> None:
+    make_address()
+    post(ALERT | {"alerts": [ALERT["alerts"][0] | {"values": {"B": 44.2, "C": 1}}]})
+    assert Event.objects.get().data["value"] == "B=44.2 C=1"
+
+
 def test_an_event_has_its_senders_time() -> None:
     make_address(scheme="stripe", secret=SECRET)
     body = json.dumps({"type": "invoice.paid", "created": 1_780_000_000}).encode()

@@ -220,7 +220,7 @@ def test_a_heartbeat_of_uptime_kuma_is_an_alert() -> None:
     assert types.problem(type, data) is None
     body["heartbeat"]["status"] = 1
     [(type, _, data)] = alerts.read(body, 100)
-    assert (type, data["ends_at"]) == (RESOLVED, "2026-06-01 12:00:00")
+    assert (type, data["ends_at"]) == (RESOLVED, "2026-06-01 12:00:00Z")
     body["heartbeat"]["status"] = 2
     assert not alerts.are_alerts(body)
     assert not alerts.are_alerts({"heartbeat": None, "monitor": None, "msg": "a test"})
