@@ -163,3 +163,35 @@ def test_a_file_that_costs_too_much_is_refused(ada: User, text: str, monkeypatch
     monkeypatch.setattr(files, "_SECONDS", 0)
     with pytest.raises(ImportRefused, match="too-much"):
         read(ada, text)
+
+
+def test_a_table_that_a_spreadsheet_has_saved_is_read(ada: User) -> None:
+    rows = TODOIST.splitlines()
+    small = "\r\n".join([rows[0].replace(",", ";"), "task;Müll;;1;1;Ada;;every day;en;;;"])
+    for mark, charset in (";", "utf-8"), (";", "cp1252"), ("\t", "utf-16"):
+        raw = small.replace(";", mark).lstrip("\ufeff").encode(charset)
+        assert files.recognise(raw) is Format.TODOIST
+        assert said(read(ada, raw)) == {"Müll": "Every day at 09:00, Berlin time"}
+
+
+@pytest.mark.parametrize(
+    ("date", "words"),
+    [
+        ("every 3rd friday at 8pm", "On the third Friday of every month at 20:00, Berlin time"),
+        ("Ev 2nd Wed", "On the second Wednesday of every month at 09:00, Berlin time"),
+        ("every weekend", "Every Saturday at 09:00, Berlin time"),
+    ],
+)
+def test_a_date_of_todoist_means_what_todoist_says(ada: User, date: str, words: str) -> None:
+    head = TODOIST.splitlines()[0].lstrip("\ufeff")
+    assert said(read(ada, f"{head}\ntask,Title,,1,1,Ada,,{date},en,,,\n"))["Title"].startswith(words)
+
+
+def test_a_job_with_seconds_in_front_is_no_job_at_another_time(ada: User) -> None:
+    items = read(ada, "0 5 * * * /bin/a\n0 */5 * * * * /bin/b\n0 0 12 * * ? c\n0 0 9 * * MON-FRI d\n")
+    assert list(said(items)) == ["/bin/a"]
+    assert left(items) == {2: Fate.UNFIT, 3: Fate.UNFIT, 4: Fate.UNFIT}
+
+
+def test_a_tab_may_stand_behind_the_user_of_a_system_table(ada: User) -> None:
+    assert list(said(read(ada, SYSTEM)))[1].startswith("test -x /usr/sbin/anacron")

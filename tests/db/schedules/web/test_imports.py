@@ -112,7 +112,7 @@ def test_a_person_without_room_imports_the_soonest(browser: Client, ada: User, s
         (b"", "No known program"),
         (b"{}", "a JSON file"),
         (b"PK\x03\x04rest", "ZIP archive"),
-        (b"TYPE,CONTENT\ntask,caf\xe9\n", "not text in UTF-8"),
+        (b"TYPE,CONTENT\ntask,caf\xe9\x81\n", "not text in UTF-8"),
         (b"TYPE,CONTENT\ntask,a\0b\n", "not text in UTF-8"),
         (b"TYPE,CONTENT,DATE\nsection,Home,\n", "no task and no job"),
         (b"TYPE,CONTENT,DATE\n" + b"task,a,tomorrow\n" * (MOST + 1), "more than 1,000 entries"),
