@@ -2,13 +2,18 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from uuid import UUID
+from uuid import UUID, uuid5
 
 from django.conf import settings
 from django.db import transaction
 from django.db.models.functions import Now
 
 from common.forms.versioned_form import VersionConflict, save_next_version
+from events.flows.incident import RESOLVED
+from events.intake import ledger
+from events.intake.ledger import Happened
+from events.pure import types
+from events.pure.envelope import Envelope
 from jobs.batches.withdrawal import withdraw
 from notifications.models import Channel
 from notifications.reasons import DeliveryCode
@@ -62,6 +67,8 @@ def change(wanted: Watch, channels: Sequence[Channel]) -> Watch:
     changed = {name for name in TYPED if getattr(watch, name) != getattr(wanted, name)}
     if not changed and set(watch.ordered_channels()) == set(channels):
         return watch
+    if "opens_incident" in changed:
+        _end_incident(watch)
     for name in changed:
         setattr(watch, name, getattr(wanted, name))
     watch.channels.set(channels)
@@ -100,10 +107,11 @@ def resume(watch_id: UUID) -> Watch:
 def delete(watch_id: UUID) -> Watch:
     """Mark as deleted: its address is gone, and `restore` undoes it. What is not sent yet is cancelled.
 
-    Its runs, which cannot report their end any more, hold no lock.
+    Its runs, which cannot report their end any more, hold no lock, and its incident is over.
     """
     watch = _lock(watch_id)
     pings.release_locks(watch)
+    _end_incident(watch)
     watch.deleted_at, watch.deadline = Now(), None
     withdraw([watch.id], DeliveryCode.WATCH_DELETED)
     return save_next_version(watch)
@@ -129,6 +137,14 @@ def slug_is_taken(watch: Watch) -> bool:
 def _make_key(watch: Watch) -> None:
     if watch.slug:
         PingKey.objects.get_or_create(user=watch.user)
+
+
+def _end_incident(watch: Watch) -> None:
+    """Of a watch whose recovery will not end it: it would ring for ever."""
+    if watch.opens_incident and watch.owes_recovery:
+        data, key = {"key": str(watch.id), "title": watch.name}, str(uuid5(watch.id, f"alert {watch.version}"))
+        over = Envelope(type=RESOLVED, data=data, source=types.SOURCE, key=key, correlation_id=str(watch.id))
+        ledger.record_all([Happened(watch.user_id, over)])
 
 
 def _expect(watch: Watch, since: datetime) -> None:

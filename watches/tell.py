@@ -20,6 +20,7 @@ from common.database.postgres import blames_no_row, change, column, columns, exe
 from common.texts import languages
 from common.times import dates
 from common.uuid7 import of_slot
+from events.flows.incident import Incident
 from events.intake import ledger
 from events.intake.ledger import Happened
 from events.pure import types
@@ -49,6 +50,8 @@ SELECT {OFF} AND (EXISTS (SELECT FROM watches_watch WHERE deadline {_PASSED})
 """  # noqa: S608 - constants only
 _OF_WATCH = f"""
     SELECT {columns(Watch, "w")}, u.is_active, u.language, u.time_zone, {quiet.columns("u")} AS quiet, now() AS now,
+           EXISTS (SELECT FROM events_flowsettings f
+                    WHERE f.user_id = w.user_id AND f.flow = '{Incident.name}' AND f.enabled) AS has_incidents,
            ARRAY(SELECT ARRAY[c.id::text, c.provider] FROM watches_watch_channels l JOIN notifications_channel c
                      ON c.id = l.channel_id WHERE l.watch_id = w.id AND c.removed_at IS NULL) AS sends_to"""  # noqa: S608 - constants only
 _MISSED = f"""
@@ -150,7 +153,8 @@ def _record(statement: str, rows: Sequence[Any]) -> int:
         with languages.override(sign.row.language):
             message = _text(sign)
             events += _events(sign, message)
-            if not (sign.watch.opens_incident and sign.type != SLOW):
+            # While incidents are off, nothing else would ring.
+            if not (sign.watch.opens_incident and sign.row.has_incidents and sign.type != SLOW):
                 messages += _messages(sign, message)
     ledger.record_all(events)
     publish_after_commit(outbox.record(messages))

@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 
 from common.admin.base import as_uuid
 from events.models import Event
+from events.runs import incidents
 from people.access.requests import PersonRequest, person_action, person_form, person_page, posted
 from people.user_lock import with_user_lock
 from schedules.firing.fire import read_clock
@@ -36,6 +37,7 @@ def watch_list(request: PersonRequest) -> HttpResponse:
     context = {
         "page": page,
         "rows": [(watch, watch.shown_state(now), timing.when(watch)) for watch in page],
+        "has_incidents": incidents.is_on(request.user),
         "deleted": None if watch_id is None else _deleted(request).filter(id=watch_id).first(),
     }
     return render(request, "watches/list.html", context)
@@ -53,6 +55,7 @@ def detail(request: PersonRequest, watch_id: UUID) -> HttpResponse:
         "grace": timing.length(watch.grace),
         "longest_run": timing.length(watch.longest_run),
         "channels": watch.ordered_channels(),
+        "has_incidents": incidents.is_on(request.user),
         "pings": [(ping, timing.length(ping.seconds)) for ping in pings],
         "badge": Badge.objects.filter(watch=watch).first(),
         "largest": LARGEST_OUTPUT,

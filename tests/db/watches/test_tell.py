@@ -6,7 +6,7 @@ from datetime import time, timedelta
 
 import pytest
 
-from events.models import Event
+from events.models import Event, FlowSettings
 from notifications.deliveries import acknowledge
 from notifications.messages.message import Delivered
 from notifications.models import Delivery, Notification
@@ -129,14 +129,32 @@ def test_a_run_that_dies_holding_its_lock_is_told(ada: User) -> None:
     assert Notification.objects.get().subject == "Backup died holding the lock “db”"
 
 
-def test_with_incidents_an_alert_is_raised_and_resolved_instead_of_a_message(ada: User) -> None:
+@pytest.mark.parametrize(("is_on", "messages"), [(True, 0), (False, 2)])
+def test_with_incidents_an_alert_is_raised_and_resolved_instead_of_a_message(
+    ada: User, is_on: bool, messages: int
+) -> None:
+    FlowSettings.objects.create(user=ada, flow="incident", enabled=is_on)
     watch = make_watch(ada, opens_incident=True)
     ping(watch, "fail")
     ping(watch)
     tell.tell_due()
     assert sorted(told(ada)) == ["alert.raised", "alert.resolved", "watch.failed", "watch.recovered"]
     assert {one.data["key"] for one in Event.objects.filter(type__startswith="alert.")} == {str(watch.id)}
-    assert not Notification.objects.exists()
+    assert Notification.objects.count() == messages
+
+
+def test_an_incident_that_no_recovery_can_end_any_more_is_over(ada: User) -> None:
+    deleted, edited, well = (make_watch(ada, [], opens_incident=True) for _ in range(3))
+    ping(well)
+    for watch in (deleted, edited):
+        ping(watch, "fail")
+    tell.tell_due()
+    for watch in (deleted, well):
+        changes.delete(watch.id)
+    edited.opens_incident = False
+    changes.change(edited, [])
+    ended = Event.objects.filter(type="alert.resolved").values_list("data__key", flat=True)
+    assert sorted(ended) == sorted([str(deleted.id), str(edited.id)])
 
 
 def test_with_incidents_a_run_that_takes_too_long_is_a_message_and_no_alert(ada: User) -> None:
