@@ -54,6 +54,9 @@ def test_a_change_keeps_the_secret_and_another_scheme_asks_for_one(ada: User) ->
     assert refused.status_code == 200
     address.refresh_from_db()
     assert address.scheme == "github"
+    client.post(path, {"label": "Store", "scheme": "none", "secret": ""})
+    address.refresh_from_db()
+    assert (address.scheme, address.secrets()["secret"]) == ("none", "")
 
 
 def test_the_preview_shows_the_event_and_stores_nothing(ada: User) -> None:

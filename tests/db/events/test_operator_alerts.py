@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import socket
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
@@ -233,8 +234,31 @@ def test_work_that_waits_is_told(boss: User, watch: OperatorAlerts) -> None:
     ids = [make_delivery(inbox).id for _ in range(10)]
     Delivery.objects.filter(id__in=ids[1:]).update(available_at=timezone.now() - timedelta(seconds=90))
     assert look(watch) == []
-    Delivery.objects.filter(id__in=ids).update(available_at=timezone.now() - timedelta(seconds=90))
+    late = timezone.now() - timedelta(seconds=90)
+    Delivery.objects.filter(id__in=ids).update(available_at=late, is_bulk=True)  # which may take hours
+    assert look(watch) == []
+    Delivery.objects.filter(id__in=ids).update(is_bulk=False)
     assert look(watch) == ["Work waits: deliveries"]
+
+
+def test_one_that_waits_for_long_is_told(boss: User, watch: OperatorAlerts) -> None:
+    waiting = make_delivery(make_channel(make_user()))
+    Delivery.objects.filter(id=waiting.id).update(available_at=timezone.now() - timedelta(minutes=10))
+    assert look(watch) == ["Work waits: deliveries"]
+
+
+@pytest.mark.parametrize(("ago", "count"), [(20, 0), (55, 1)])
+def test_a_queue_that_was_not_served_for_a_while_is_told(ago: int, count: int) -> None:
+    queue = settings.QUEUES[0]
+    cache.set(served_queues._key(queue), 1, served_queues.REMEMBERED - ago)
+    assert [one.key for one in problems.queues() or []] == [f"queue:{queue}"] * count
+
+
+def test_a_full_disk_of_another_machine_lasts_until_that_one_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(problems, "_has_room", lambda: True)
+    here = f"disk:{socket.gethostname()}"
+    known = ["disk:elsewhere", here, problems.DATABASE_FULL.key, "late:delivery"]
+    assert [one.key for one in problems.disks(known)] == ["disk:elsewhere"]
 
 
 def test_reminders_that_cannot_be_read_are_told_many_at_once_as_one(boss: User, watch: OperatorAlerts) -> None:

@@ -188,6 +188,8 @@ def test_it_waits_again_once_it_is_resumed(clock: list[datetime]) -> None:
         assert (resumed.state, resumed.next_fire_at) == (_State.AWAITING, None)
     assert answer()
     assert now_of(schedule).next_fire_at == NINE + timedelta(days=4)
+    editing.snooze(schedule.id, NINE + timedelta(days=9), clock[-1])
+    assert editing.resume(schedule.id, clock[-1]).next_fire_at == NINE + timedelta(days=4)
     editing.pause(schedule.id, clock[-1])
     assert editing.resume(schedule.id, clock[-1]).next_fire_at == NINE + timedelta(days=4)
 
