@@ -15,6 +15,7 @@ from django.utils.feedgenerator import Atom1Feed
 from django.utils.html import linebreaks
 from django.utils.translation import gettext as _
 
+from common.database.postgres import change
 from common.texts import xml_text
 from events.models import Event
 from events.pure.types import SOURCE
@@ -77,7 +78,19 @@ def forget(*slugs: str) -> None:
     transaction.on_commit(lambda: cache.delete_many(keys))
 
 
+_DELETE_MAILS = """
+WITH old AS MATERIALIZED (
+    SELECT m.id FROM watches_subscriber s JOIN watches_statusmail m ON m.subscriber_id = s.id
+     WHERE s.page_id = %(page)s LIMIT 5000
+), attempts AS (DELETE FROM watches_statusmailattempt a USING old WHERE a.mail_id = old.id)
+DELETE FROM watches_statusmail m USING old WHERE m.id = old.id
+"""
+
+
 def delete(page: StatusPage) -> None:
+    """With its mails, of which it may have many, in chunks: Django would load them all."""
+    while change(_DELETE_MAILS, {"page": page.id}):
+        pass
     page.delete()
     forget(page.slug)
 

@@ -9,8 +9,10 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.db.models.functions import Now
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
@@ -23,7 +25,7 @@ from tests.make import make_user, signed_in
 from tests.unit.notifications.providers.test_email import mail_server
 from watches import tasks
 from watches.models import PublicIncident, StatusMail, StatusMailAttempt, StatusPage, Subscriber
-from watches.status_pages import subscribers
+from watches.status_pages import status, subscribers
 from watches.status_pages.mail import STATUS_MAIL
 from work.engine import runner
 from work.engine.runner import TryAgain
@@ -293,6 +295,25 @@ def test_its_owner_sees_and_removes_who_confirmed(
     browser.post(f"/watches/pages/{page.id}/delete/")
     assert not Subscriber.objects.exists()
     assert not StatusMail.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_deleting_a_page_deletes_its_mails_without_loading_them(
+    client: Client, ada: User, page: StatusPage, post: SMTPReceiver
+) -> None:
+    without = StatusPage.objects.create(user=ada, title="Without", slug="without")
+    Subscriber.objects.create(page=without, address=READER, expires_at=timezone.now())
+    ask(client)
+    send()
+    assert StatusMailAttempt.objects.count() == 1
+    statements = []
+    for one in (page, without):
+        with CaptureQueriesContext(connection) as queries:
+            status.delete(one)
+        statements.append(len(queries))
+    assert statements[0] == statements[1] + 1
+    assert not StatusPage.objects.exists()
+    assert not StatusMailAttempt.objects.exists()
 
 
 def test_an_address_that_does_not_exist_is_forgotten(
