@@ -12,7 +12,7 @@ import redis
 from pytest_django import Settings
 
 from common.redis import client as redis_client, request_limiter
-from common.redis.request_limiter import Step, Verdict, ask, check
+from common.redis.request_limiter import LEAST_COST, MESSAGE, Step, Verdict, ask, check, messages_of
 
 
 @pytest.fixture
@@ -79,6 +79,25 @@ def test_a_minute_takes_what_the_setting_says(settings: Settings, key: str) -> N
     assert check(uuid4().hex).allowed
     settings.API_REQUESTS_PER_MINUTE = 0
     assert (ask(), check(key)) == ([], Verdict(True, 0, 0, 0))
+
+
+def test_messages_are_paid_for_by_number_or_size_and_nothing_is_paid_back(
+    settings: Settings, key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.API_MESSAGES_PER_MINUTE = 100
+    monkeypatch.setattr(request_limiter, "WINDOW", 1e7)  # of which nothing passes meanwhile
+    limit = messages_of(key)
+
+    def begin() -> Verdict:
+        return limit.verdict(*ask(*limit.steps()))
+
+    left = [begin().remaining]
+    for messages, size in ((0, 0), (LEAST_COST, 1), (15, 0), (1, 30 * MESSAGE)):
+        limit.spend(messages, size)
+        left.append(begin().remaining)
+    assert left == [90, 80, 70, 55, 25]
+    limit.spend(1_000, 0)
+    assert (begin().allowed, begin().reset > 1e7) == (False, True)
 
 
 def test_while_redis_is_away_everything_passes(settings: Settings, key: str) -> None:

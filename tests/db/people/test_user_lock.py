@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from html import unescape
 from typing import Any
 from urllib.parse import urlsplit
+from uuid import uuid4
 
 import pytest
 from django.conf import settings as configured
@@ -20,6 +21,7 @@ from redis import Redis
 from api.protocol import idempotency
 from common.database.postgres import is_locked
 from common.redis import request_slots
+from common.redis.request_limiter import ask, requests_of
 from common.redis.request_slots import CHANGE, READ, Kind
 from people.models import User
 from people.user_lock import Busy, lock_at_once, lock_in_transaction, lock_user
@@ -187,12 +189,14 @@ def test_a_third_read_of_one_person_is_refused_whatever_lets_it_in(ada: User, br
 def test_no_page_is_written_for_a_request_that_still_waits(kind: Kind) -> None:
     request = HttpRequest()
     request.can_wait = True  # type: ignore[attr-defined]
+    limit = requests_of(uuid4().hex)
     with working(kind, 1):
-        waiting = request_slots.enter(request, kind, 1, lambda: pytest.fail("a refusal was written"))
+        waiting = request_slots.enter(request, kind, 1, lambda: pytest.fail("a refusal was written"), limit)
         assert waiting is not None and hasattr(waiting, "wait")
         request.slot_until = 0.0  # type: ignore[attr-defined]
-        refused = request_slots.enter(request, kind, 1, lambda: HttpResponse(status=409))
+        refused = request_slots.enter(request, kind, 1, lambda: HttpResponse(status=409), limit)
         assert refused is not None and (refused.status_code, hasattr(refused, "wait")) == (409, False)
+    assert limit.verdict(*ask(*limit.steps())).remaining == limit.most - 2  # it counts once, however long it waits
 
 
 def test_as_requests_end_those_that_wait_ask_again_one_by_one() -> None:

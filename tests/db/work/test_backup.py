@@ -75,7 +75,7 @@ def test_missing_rows_are_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -
     with monkeypatch.context() as patched:
         patched.setattr(postgres, "rows", lambda of: {"people_user": 3})
         take.back_up()
-    with pytest.raises(CommandError, match="people_user: 3 in the manifest, 0"):
+    with pytest.raises(CommandError, match=r"django_migrations: 0 in the manifest, .*people_user: 3 in .*, 0"):
         call_command("backup", check=only(folder))
 
 
@@ -128,6 +128,12 @@ def test_once_in_its_hours_and_only_the_newest_stay(folder: Path, settings: Sett
     assert taken is not None and not newest.is_due() and not newest.problem()
     assert take.back_up(only_if_due=True) is None
     assert files(folder) == ["carillon-20210101T000000Z.age", taken.name, "carillon-other.age"]
+    elsewhere = folder.with_name("elsewhere")  # where all stay
+    elsewhere.mkdir()
+    for year in (2020, 2021):
+        (elsewhere / f"carillon-{year}0101T000000Z.age").touch()
+    assert take.back_up(str(elsewhere)) is not None
+    assert len(files(elsewhere)) == 3
     Backup.objects.update(taken_at=timezone.now() - timedelta(hours=49))
     assert newest.is_due() and taken.taken_at.strftime("%Y") in newest.problem()
     settings.BACKUP_TO = ""
