@@ -65,6 +65,7 @@ def test_a_stranger_finds_and_replays_none_of_them(api: Api, hook: Channel) -> N
     assert ids(stranger.get("/dead-letters")) == stranger.get("/dead-letters/causes").json()["items"] == []
     assert ids(stranger.get(f"/dead-letters?channel_id={hook.id}")) == []
     assert stranger.post("/dead-letters/replay", {"cause": letter.cause}).json() == {"replayed": 0, "stale": 0}
+    assert wrong_fields(stranger.post("/dead-letters/replay", {"channel_id": str(hook.id)})) == ["channel_id"]
     letter.refresh_from_db()
     assert letter.state == "dead"
 
@@ -144,6 +145,7 @@ def test_what_would_fail_at_once_is_not_sent(api: Api, hook: Channel, act: str, 
     Channel.objects.filter(id=hook.id).update(**fields)
     refused = api.post(f"/dead-letters/{letter.id}/{act}")
     assert (refused.status_code, refused.json()["code"]) == (409, "conflict")
+    assert api.post("/dead-letters/replay", {"cause": letter.cause}).json() == {"replayed": 0, "stale": 0}
     assert Delivery.objects.get().state == "dead"
 
 
@@ -159,6 +161,7 @@ def test_one_is_ended_with_a_note(
     api: Api, hook: Channel, act: str, body: dict[str, Any], code: str, text: str, what: str
 ) -> None:
     letter = dead(hook)
+    Channel.objects.filter(id=hook.id).update(disabled_at=NOON)  # nothing is sent there
     done = api.post(f"/dead-letters/{letter.id}/{act}", body)
     assert (done.status_code, done.json()["state"]) == (200, "cancelled")
     assert (done.json()["reason"]["code"], done.json()["reason"]["text"]) == (code, text)

@@ -11,8 +11,10 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from api.resources import events
 from events.kinds.event import EVENT
 from events.models import Event, Topic
+from jobs.batches import audiences
 from jobs.batches.kind import BATCH
 from jobs.models import Batch
 from notifications.models import Notification
@@ -159,8 +161,8 @@ def test_nanoseconds_of_a_time_are_cut(api: Api) -> None:
 
 
 def test_none_and_more_than_a_hundred_are_refused(api: Api) -> None:
-    for events in ([], [PAID] * 101):
-        assert api.post("/events", events).status_code == 422
+    for several in ([], [PAID] * 101):
+        assert api.post("/events", several).status_code == 422
 
 
 def test_another_persons_events_and_topics_are_not_there(api: Api) -> None:
@@ -176,13 +178,20 @@ def test_publishing_needs_its_scope(ada: User) -> None:
     assert Api(ada, ("read", "notifications")).post("/events", PAID).status_code == 403
 
 
-def test_staff_announce_an_event_to_everybody(api: Api, ada: User) -> None:
+def test_staff_announce_an_event_to_everybody(api: Api, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     reader = make_user(date_joined=datetime(2026, 1, 1, tzinfo=UTC))
     make_channel(reader)
     wanted = {"type": "office.closed", "to": {"kind": "everybody"}, "data": {"title": "Closed", "body": "On Friday."}}
     assert api.post("/events", wanted).status_code == 403
     User.objects.filter(pk=ada.pk).update(is_staff=True, is_superuser=True)
-    assert api.post("/events", wanted | {"to": {"kind": "crowd"}}).json()["errors"][0]["field"] == "to"
+    theirs = Topic.objects.create(user=make_user(), slug="theirs", name="Theirs")
+    for wrong in ({"kind": "crowd"}, {"kind": "topic", "key": str(theirs.id)}):
+        assert wrong_fields(api.post("/events", wanted | {"to": wrong})) == ["to"]
+    people = audiences.count("everybody", "")
+    monkeypatch.setattr(events, "MOST_UNCONFIRMED", people - 1)
+    assert wrong_fields(api.post("/events", wanted)) == ["to.confirmed"]
+    assert not Event.objects.exists()
+    monkeypatch.setattr(events, "MOST_UNCONFIRMED", people)
     assert api.post("/events", wanted | {"topic": "news"}).status_code == 422
     [key] = [one["id"] for one in api.post("/events", wanted).json()["items"]]
     event = Event.objects.get(key=key)

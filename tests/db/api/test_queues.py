@@ -117,7 +117,8 @@ def test_a_lease_that_is_named_twice_is_refused_before_anything_is_done(api: Api
 
 def test_another_persons_queue_and_other_kinds_of_channel_are_not_found(api: Api, ada: User) -> None:
     foreign, inbox = make_channel(make_user(), "queue"), make_channel(ada)
-    for channel in (foreign, inbox):
+    removed = make_channel(ada, "queue", removed_at=NOON)
+    for channel in (foreign, inbox, removed):
         delivery = make_delivery(channel)
         for verb in ("pull", "ack"):
             assert api.post(f"/queues/{channel.id}/{verb}", {}).status_code == 404

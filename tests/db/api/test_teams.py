@@ -31,6 +31,13 @@ def join(team: User, role: str) -> Api:
     return Api(person, ("read", "schedules"))
 
 
+def own(team: User) -> User:
+    """The team, for which its owner acts."""
+    membership = teams.find_membership(Membership.objects.get(team=team, role="owner").person, team.pk)
+    assert membership is not None
+    return membership.team
+
+
 def override(team: User, **fields: Any) -> dict[str, Any]:
     member = Membership.objects.filter(team=team).latest("id")
     times = {"begins_at": f"{NOW - timedelta(hours=1):%FT%TZ}", "ends_at": f"{NOW + timedelta(hours=2):%FT%TZ}"}
@@ -49,6 +56,12 @@ def test_a_member_reads_the_members_and_who_is_on_call_now_and_next(api: Api, te
     assert read["on_call"][0]["member_id"] == read["members"][1]["id"]
     assert read["on_call"][1]["begins_at"] == made.json()["ends_at"]
     assert read["overrides"] == [made.json()]
+    ended = {"begins_at": NOW - timedelta(days=2), "ends_at": NOW - timedelta(days=1)}
+    CallOverride.objects.create(member_id=read["members"][0]["id"], **ended)
+    assert bob.get(f"/teams/{team.pk}").json()["overrides"] == [made.json()]
+    elsewhere = teams.create(User.objects.get(name="Member"), "Elsewhere")
+    assert bob("DELETE", f"/teams/{elsewhere.pk}/overrides/{made.json()['id']}").status_code == 404
+    assert Api(own(team)).get(f"/teams/{elsewhere.pk}").status_code == 404
     assert bob("DELETE", f"/teams/{team.pk}/overrides/{made.json()['id']}").status_code == 204
     assert [one["name"] for one in api.get(f"/teams/{team.pk}").json()["on_call"]] == ["Ada"]
 

@@ -139,6 +139,7 @@ def test_an_account_that_subscribed_by_itself_checks_the_same_too(api: Api, ada:
     [own] = subscribe(topic, bob)
     added = api.post("/topics/news/subscriptions", {"address": bob.email}).json()
     assert added["id"] != str(own.id)
+    assert api.get("/topics/news/subscriptions").json()["items"] == [added]
     assert api("DELETE", f"/topics/news/subscriptions/{own.id}").status_code == 404
     assert Subscription.objects.current().filter(user=bob).count() == 1
 
@@ -161,6 +162,7 @@ def test_one_subscribes_chooses_channels_and_unsubscribes(api: Api, ada: User) -
     assert (changed["channel_ids"], api.get("/subscriptions").json()["items"]) == ([str(channel.id)], [changed])
     assert api("DELETE", f"/subscriptions/{topic.id}").status_code == 204
     assert api.get("/subscriptions").json()["items"] == []
+    assert Subscription.objects.count() == 1
 
 
 def test_neither_closed_topics_nor_anothers_channels_can_be_had(api: Api, bob: User) -> None:

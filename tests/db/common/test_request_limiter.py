@@ -96,8 +96,9 @@ def test_messages_are_paid_for_by_number_or_size_and_nothing_is_paid_back(
         limit.spend(messages, size)
         left.append(begin().remaining)
     assert left == [90, 80, 70, 55, 25]
-    limit.spend(1_000, 0)
-    assert (begin().allowed, begin().reset > 1e7) == (False, True)
+    for _ in range(2):  # they have been moved, so they count beyond the limit
+        limit.spend(1_000, 0)
+    assert (begin().allowed, begin().reset > 1.5e8) == (False, True)
 
 
 def test_while_redis_is_away_everything_passes(settings: Settings, key: str) -> None:

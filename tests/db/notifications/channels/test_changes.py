@@ -191,6 +191,7 @@ def test_a_channel_removed_meanwhile_stays_removed(letters: Channel) -> None:
     with pytest.raises(changes.ChannelConflict):
         to(letters)
     assert fresh(letters).address == {"address": OLD}
+    assert changes.disable([letters.id], "It was abused.") == changes.enable([letters.id]) == []
 
 
 def test_a_former_address_counts_for_nothing_that_a_person_may_have(letters: Channel) -> None:
