@@ -8,6 +8,7 @@ import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from email import message_from_bytes
+from email.errors import MessageError
 from email.header import decode_header, make_header
 from functools import partial
 from typing import Any, ClassVar
@@ -131,6 +132,7 @@ def _text(raw: bytes) -> str:
     subject = message_from_bytes(raw[:_HEAD].partition(b"\r\n\r\n")[0]).get("Subject", "")
     try:
         subject = str(make_header(decode_header(subject)))
-    except (ValueError, LookupError):
+    except (MessageError, ValueError, LookupError):
         subject = str(subject)
-    return (f"{subject}\n\n".encode() + raw)[:LARGEST_OUTPUT].decode("utf-8", "replace").replace("\0", "")
+    text = f"{subject}\n\n".encode(errors="replace") + raw
+    return text[:LARGEST_OUTPUT].decode("utf-8", "replace").replace("\0", "")
