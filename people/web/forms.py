@@ -5,6 +5,7 @@ from django.http import HttpRequest
 from django.utils.translation import get_language, gettext_lazy
 
 from common import zones
+from common.texts.written import check_line
 from people.models import User
 from people.web import themes
 
@@ -14,6 +15,7 @@ class SignUpDetails(forms.Form):
         max_length=150,
         required=False,
         label=gettext_lazy("Your name"),
+        validators=[check_line],
         widget=forms.TextInput(attrs={"autocomplete": "name"}),
     )
     # Filled in by a script; otherwise the first reminder sets the zone.

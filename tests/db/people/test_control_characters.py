@@ -53,6 +53,14 @@ def test_no_form_takes_it(client: Client, browser: Client, ada: User, operator: 
     assert (ada.email, Channel.objects.count(), mail.outbox) == ("ada@example.org", 0, [])
 
 
+@pytest.mark.parametrize("name", ["A\nB", "A\x1bB", "A\u202eB", "\u200b"])
+def test_a_name_at_sign_up_is_checked_as_in_the_settings(client: Client, browser: Client, name: str) -> None:
+    fields = {"email": "new@example.org", "password1": "tower-bell-43", "name": name, "time_zone": "Europe/Berlin"}
+    for one, path in ((client, "/account/signup/"), (browser, "/settings/")):
+        assert "name" in one.post(path, fields).context["form"].errors
+    assert not User.objects.filter(email="new@example.org").exists()
+
+
 @pytest.mark.parametrize("address", ADDRESSES)
 def test_a_row_that_holds_one_is_given_up_with_a_reason_and_sends_nothing(ada: User, address: str) -> None:
     channel = make_channel(ada, "email", address={"address": address})
