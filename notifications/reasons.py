@@ -162,6 +162,7 @@ class DeliveryCode(Codes):
     SENT_AS_NEW = "sent-as-new", _("Sent as new, under another key.")
     ASKED = "asked", _("{name} has been told. Waiting for an answer.")
     NOBODY_ON_CALL = "nobody-on-call", _("Nobody is on call.")
+    NOBODY_TO_TELL = "nobody-to-tell", _("No member of the team has a channel for new reminders.")
     NO_MEMBER = "no-member", _("You are no longer a member of the team.")
     SWITCHED_OFF = "switched-off", _("The account was switched off.")
     # Another channel is tried.

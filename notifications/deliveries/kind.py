@@ -159,6 +159,8 @@ class DeliveryKind(Kind[DeliveryClaim]):
         if silence := _silence(claim):
             return silence
         if claim.handler == Team.kind:
+            if not persist(partial(members.has_reader, claim.person_id)):
+                return Rejected(Reason(DeliveryCode.NOBODY_TO_TELL))
             return Delivered(before=partial(members.tell, claim.id, claim.claimed_at))
         if claim.handler == Board.kind:
             return Delivered(before=partial(boards.deliver, claim.channel_id, claim.message))

@@ -26,6 +26,12 @@ from work.reasons import Reason
 TEAM = Notification.Origin.TEAM
 
 
+def has_reader(team_id: int | None) -> bool:
+    """Whether a message to all members reaches one of them."""
+    readers = teams.recipients(team_id).values("person")
+    return Channel.objects.read_by_people().filter(user__in=readers, use_for_new=True).exists()
+
+
 def tell(delivery_id: UUID, now: datetime) -> None:
     """Record a notification for each member who is not a viewer, in the transaction that settles the delivery.
 

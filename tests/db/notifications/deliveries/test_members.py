@@ -64,6 +64,16 @@ def test_each_member_gets_it_on_their_own_channels(ada: User, team: User) -> Non
     }
 
 
+def test_a_message_that_reaches_no_member_fails_and_says_so(ada: User, team: User) -> None:
+    viewer = join(team, Role.VIEWER)
+    delivery = make_delivery(team.channels.get(provider="team"), origin="schedule")
+    ada.channels.update(use_for_new=False)
+    send_now(delivery.id)
+    delivery.refresh_from_db()
+    assert (delivery.state, delivery.reason_code) == ("dead", "nobody-to-tell")
+    assert not Notification.objects.filter(user__in=[ada, viewer]).exists()
+
+
 def test_members_read_what_is_bold_and_for_which_team_it_is(ada: User, team: User, browser: Client) -> None:
     ring(team, subject="Bins", body="The **blue** one")
     [own] = Delivery.objects.filter(notification__user=ada, provider="inbox")
