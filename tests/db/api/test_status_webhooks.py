@@ -130,6 +130,11 @@ def test_everybodys_changes_are_for_operators(api: Api, body: dict[str, Any], se
     assert (made.status_code, made.json()["everybody"]) == (201, True)
 
 
+def test_a_change_to_everybodys_changes_is_for_operators_too(api: Api, verified: str) -> None:
+    assert api("PATCH", verified, {"everybody": True}).status_code == 409
+    assert api.get(verified).json()["everybody"] is False
+
+
 def test_one_without_a_code_is_not_made(api: Api, ada: User, body: dict[str, Any], settings: Settings) -> None:
     settings.TESTS_A_DAY = 0
     assert api.post("/status-webhooks", body).status_code == 429
