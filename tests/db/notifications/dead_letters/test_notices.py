@@ -86,8 +86,10 @@ def test_a_notice_that_does_not_arrive_and_a_test_are_not_told_of(ada: User, cha
 
 def test_a_disabled_channel_is_told_of_once_with_its_reason_and_not_for_each_cause(ada: User, chat: Channel) -> None:
     make_channel(ada)
+    make_channel(ada, "webhook", disabled_at=timezone.now(), removed_at=timezone.now())
     make_dead(chat)
     changes.disable([chat.id], "Its service says that it is gone.")
+    Channel.objects.filter(id=chat.id).update(failing_since=timezone.now())  # as failures disable it
     assert owner_notices.tell_owners(timezone.now()) == 1
     assert owner_notices.tell_owners(timezone.now()) == 0
     assert told() == [("Inbox", "“Chat” is disabled")]
@@ -157,7 +159,8 @@ def test_a_failure_of_carillon_itself_is_told_although_its_channel_works(ada: Us
     fault = {"reason_code": "fault", "reason_params": {"kind": "webhook", "error": "KeyError"}}
     make_delivery(chat, state="dead", settled_at=timezone.now(), **fault)
     Channel.objects.filter(id=chat.id).update(failing_since=None)
-    assert owner_notices.tell_owners(timezone.now()) == 1
+    assert [owner_notices.tell_owners(timezone.now()) for _ in range(2)] == [1, 0]
+    assert states() == [("Inbox", "pending")]
 
 
 def test_a_notice_that_waits_is_dropped_when_its_channel_works_again(sleeper: User, chat: Channel) -> None:
