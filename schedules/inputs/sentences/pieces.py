@@ -192,11 +192,22 @@ def pieces(line: str, language: str) -> list[Piece]:
         if kinds is None or (length == 1 and token.lastgroup not in ("word", "symbol")):
             kinds = _of_token(token)
         start = token.start()
+        if length == 1 and token.lastgroup == "number" and _is_code(made, start):
+            start, kinds = made[-2].start, {}
+            made = made[:-2]
         if made and length == 1 and token.lastgroup == "word" and made[-1].end == start and "num" in made[-1].kinds:
             start, kinds = _joined(made, start, kinds)
         made.append(Piece(kinds, start, end, line[start:end]))
         at += length
     return made
+
+
+def _is_code(made: list[Piece], start: int) -> bool:
+    """Whether a number that starts here follows a word and a dash, such as "node-3"."""
+    word, dash = made[-2:] if len(made) > 1 else (None, None)
+    if word is None or dash is None or dash.text != "-" or word.kinds:
+        return False
+    return word.end == dash.start and dash.end == start
 
 
 def _longest(words: tuple[str, ...], phrases: Mapping[tuple[str, ...], object]) -> int:

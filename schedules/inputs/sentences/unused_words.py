@@ -26,6 +26,7 @@ _SHARES = ("1/2", "1/3", "2/3", "1/4", "3/4")
 _FUZZY = {"weekday", "month", "rel", "part", "plural", "tonight", "over", "weakmonth"}
 _LONG = 6
 _SHORTEST = 5
+_ENDING = 3
 _NOTHING = Piece({}, 0, 0)
 
 
@@ -95,11 +96,12 @@ _BESIDE: Mapping[str, Callable[[Piece, Sentence], object]] = {
     "ordinary": lambda piece, sentence: (
         piece.kinds.keys() == {"label"} and len(piece.text) > 2 and piece.text.isalpha()
     ),
-    "large": lambda piece, sentence: piece.kinds.get("digits", 0) > 99 and not piece.kinds.keys() & {"hhmm", "year"},
+    "large": lambda piece, sentence: piece.kinds.get("digits", 0) >= 60 and not piece.kinds.keys() & {"hhmm", "year"},
     "share": lambda piece, sentence: sentence.every and piece.text.replace(" ", "") in _SHARES,
     "fit": lambda piece, sentence: any(
         _are_in(sentence.times, piece.kinds[kind]) for kind in ("part", "ofpart") if kind in piece.kinds
     ),
+    "dated": lambda piece, sentence: sentence.day or sentence.every,
     "untimed": lambda piece, sentence: "loose" in piece.kinds and not sentence.times,
     "settled": lambda piece, sentence: (
         (sentence.times and (sentence.day or sentence.every)) or any(unit in ELAPSED for _, unit in sentence.wait)
@@ -124,16 +126,26 @@ def _misspelt(word: str, lexicon: Lexicon) -> str:
     if len(word) < _SHORTEST or not word.isalpha() or word in lexicon.ordinary:
         return ""
     fuzzy = ((one, kinds) for (one, *more), kinds in lexicon.phrases.items() if not more and kinds.keys() & _FUZZY)
-    return next((one for one, kinds in fuzzy if one != word and _may_mean(word, one, kinds)), "")
+    return next((one for one, kinds in fuzzy if one != word and _may_mean(word, one, kinds, lexicon)), "")
 
 
-def _may_mean(word: str, one: str, kinds: Mapping[str, object]) -> bool:
+def _may_mean(word: str, one: str, kinds: Mapping[str, object], lexicon: Lexicon) -> bool:
     if len(one) >= _SHORTEST and _is_close(word, one):
         return True
     if kinds.keys() & {"weekday", "month", "rel"} and _is_alike(word, one):
         return True
     is_long = len(one) >= _LONG and bool(kinds.keys() & {"weekday", "month", "part"})
-    return is_long and (word.startswith(one) or word.endswith(one))
+    return is_long and _is_made_of(word, one, "part" in kinds, lexicon)
+
+
+def _is_made_of(word: str, one: str, is_part: bool, lexicon: Lexicon) -> bool:
+    """Whether it is that word of time and more, as "afternoonish"; not a noun such as "Sonntagsbraten"."""
+    begin, found, end = word.partition(one)
+    if not found or (begin and end):
+        return False
+    rest = begin or end.removeprefix("s")
+    is_noun = len(rest) > _ENDING and (rest,) not in lexicon.phrases
+    return not (is_noun and (end.startswith("s") or (begin and is_part)))
 
 
 def _is_close(one: str, other: str) -> bool:
