@@ -70,7 +70,7 @@ def fields_of(spec: Spec, is_new: bool) -> dict[str, Any]:
         "description": spec.desc,
         "grace": spec.grace,
         "time_zone": spec.tz,
-        "tags": _split(spec.tags),
+        "tags": _split(spec.tags and spec.tags.replace(",", " ")),
         "success_words": _split(spec.success_kw, ","),
         "failure_words": _split(spec.failure_kw, ","),
     }

@@ -61,6 +61,8 @@ _MYRIADS = re.compile(r"([0-9]{1,6})万([0-9]{1,4})(?![0-9.,])")
 _MIDDLE = re.compile("(?<=[0-9])[\u00b7\u02d9](?=[0-9])")
 _HALVES = re.compile("([0-9]{0,40}) ?([\u00bc\u00bd\u00be])")
 _DOUBTFUL = re.compile(r"[1-9][0-9]{0,2}[.,][0-9]{3}")
+# What has three decimals.
+_PER_LITRE = re.compile(r"[^0-9]{0,8}(?:/\s?|per |pro |por |al )(?:l\b|lit)", re.IGNORECASE)
 _SPACES = re.compile("[ '\u2019\u00a0\u202f\u2009]")
 
 # The decimal marks of languages, also of a country's where that differs, and of currencies.
@@ -109,7 +111,9 @@ _NAME = re.compile(
     re.IGNORECASE,
 )
 _FORMER = re.compile(
-    r"\b(?:statt|uvp|vorher|bisher|was|rrp|msrp|instead of|au lieu de|antes|invece di)[\s:.]{0,3}[^\s\w]?\s?\Z",
+    r"\b(?:statt|uvp|vorher|bisher|was|war|rrp|msrp|m\.r\.p|instead of|au lieu de|antes|invece di|"
+    r"(?:original|old) price|(?:originaler|ursprünglicher|alter) preis|ancien prix|prix d.origine|"
+    r"precio (?:original|anterior)|prezzo originale)[\s:.]{0,3}[^\s\w]?\s?\Z",
     re.IGNORECASE,
 )
 _EQUALS = re.compile(r"[^0-9=]{0,20}(?:=|≈|equals)\s*[^\s0-9]{0,3}\s?[0-9]")
@@ -135,6 +139,8 @@ def read(text: str, mark: str = "", language: str = "") -> Reading | None:
     result, unit = _find(text)
     if result is None or len(result["digits"]) > _LONGEST:
         return None
+    if not mark and _DOUBTFUL.fullmatch(result["digits"]) and _PER_LITRE.match(text, result.end()):
+        mark = "." if "." in result["digits"] else ","
     likely, is_sure = (mark, True) if mark else _mark_of(result["digits"], unit, language)
     if (value := _decimal(result, likely)) is None:
         return None

@@ -34,13 +34,15 @@ _INLINE = frozenset((
 # fmt: on
 _LINKED = ("http://", "https://", "mailto:", "tel:")
 _SUP, _SUP_END = "\x02", "\x03"
-# Cents that are raised instead of marked: "$19" with a small "99".
+# Cents that are raised or small instead of marked: "$19" with a small "99".
 _RAISED = re.compile(
-    rf"([0-9]{{1,20}}(?:[.,' ][0-9]{{3}}){{0,6}})\s?{_SUP}\s*([0-9]{{2}})(?=[^0-9{_SUP_END}]{{0,9}}{_SUP_END})"
+    rf"([0-9]{{1,20}}(?:[.,' ][0-9]{{3}}){{0,6}})(\s?[€$£])?\s?{_SUP}\s*([0-9]{{2}})"
+    rf"(?=[^0-9){_SUP_END}]{{0,9}}{_SUP_END})"
 )
+_CENTS = re.compile(r"(?:^|[\s_-])(?:cents?|decimals?|fraction(?:al)?|superscript)(?:$|[\s_-])", re.IGNORECASE)
 # The tenth of a cent of fuel, and the number of a note.
 _TENTH = re.compile(rf"(?<=[.,][0-9]{{2}}){_SUP}9{_SUP_END}")
-_NOTE = re.compile(rf"(?<=[0-9€$£]){_SUP}\(?[0-9]\)?{_SUP_END}")
+_NOTE = re.compile(rf"(?<=[0-9€$£]){_SUP}(?:[0-9]|\(?[0-9]{{1,2}}\)){_SUP_END}")
 
 
 def is_html(text: str) -> bool:
@@ -66,7 +68,7 @@ def tree(html: str) -> Any:
 
 
 def of_element(element: Any, *, links: bool = False, is_value: bool = False) -> str:
-    """`is_value`: what stands raised behind digits is their fraction, and what is struck out is left out."""
+    """`is_value`: what stands raised or small behind digits is their fraction, and what is struck out is left out."""
     text = _Text(element, links, is_value)
     walk = etree.iterwalk(element, events=("start", "end"))
     for event, one in walk:
@@ -76,7 +78,7 @@ def of_element(element: Any, *, links: bool = False, is_value: bool = False) -> 
             walk.skip_subtree()
     marked = "".join(text.parts)
     marked = _NOTE.sub("", _TENTH.sub("\N{SUPERSCRIPT NINE}", marked))
-    joined = _RAISED.sub(lambda match: f"{match[1]}{',' if '.' in match[1] else '.'}{match[2]}", marked)
+    joined = _RAISED.sub(lambda match: f"{match[1]}{',' if '.' in match[1] else '.'}{match[3]}{match[2] or ''}", marked)
     lines = (" ".join(line.split()) for line in joined.replace(_SUP, "").replace(_SUP_END, "").splitlines())
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
 
@@ -86,14 +88,13 @@ class _Text:
 
     def __init__(self, element: Any, links: bool, is_value: bool) -> None:
         self.parts = [""]
-        self._element, self._links, self._raised = element, links, "sup" if is_value else ""
-        self._is_value = is_value
+        self._element, self._links, self._is_value = element, links, is_value
         self._starts: list[int] = []
 
     def begin(self, one: Any) -> bool:
         """Whether what is in it is shown."""
         self._border(one.tag)
-        if one.tag == self._raised:
+        if self._is_value and _is_raised(one):
             self._add(_SUP)
         self._starts.append(len(self.parts))
         if one is not self._element and (_is_hidden(one) or (self._is_value and _is_former(one))):
@@ -105,7 +106,7 @@ class _Text:
         start = self._starts.pop()
         if self._links and one.tag == "a":
             self._add(_link((one.get("href") or "").strip(), "".join(self.parts[start:]).strip()))
-        if one.tag == self._raised:
+        if self._is_value and _is_raised(one):
             self._add(_SUP_END)
         self._border(one.tag)
         if one is not self._element:
@@ -124,6 +125,10 @@ class _Text:
 def _is_hidden(one: Any) -> bool:
     is_marked = one.get("hidden") is not None or _NOT_SHOWN.search(one.get("style", "")) is not None
     return is_marked or one.tag in _HIDDEN
+
+
+def _is_raised(one: Any) -> bool:
+    return one.tag in ("sup", "small") or _CENTS.search(one.get("class", "")) is not None
 
 
 def _is_former(one: Any) -> bool:

@@ -15,7 +15,7 @@ MOST_TEXT = 1_000
 """Characters of a text that are kept."""
 _LONGEST_TEXT = 20_000
 _ZONE = re.compile(r';\s*TZID=(?:"([^"]*)"|([^;]*))', re.IGNORECASE)
-_ESCAPED = re.compile(r"(?:\\r)?\\([\\;,nN])")
+_ESCAPED = re.compile(r"(?:\\r)?\\([\\;,:\"nN])")
 # Some write texts as HTML has them.
 _ENTITY = re.compile(r"&(?:#\d{1,6}|#[xX][0-9a-fA-F]{1,5}|[A-Za-z]{2,8});")
 _BASE64 = re.compile(r";\s*(?:ENCODING=)?\"?(?:BASE64|B)\"?(?:;|$)", re.IGNORECASE)

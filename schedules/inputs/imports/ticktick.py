@@ -69,9 +69,9 @@ def _start(row: Row, written: str, own: ZoneInfo) -> str | None:
         local = (instant if instant.tzinfo else instant.replace(tzinfo=UTC)).astimezone(where)
     except (ValueError, OverflowError):
         return None
-    if row["Is All Day"] == "true":
+    if row["Is All Day"].lower() == "true":
         return f";VALUE=DATE:{local:%Y%m%d}"
-    zone = "" if row["Is Floating"] == "true" else f";TZID={where.key}"
+    zone = "" if row["Is Floating"].lower() == "true" else f";TZID={where.key}"
     return f"{zone}:{local:%Y%m%dT%H%M%S}"
 
 

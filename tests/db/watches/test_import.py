@@ -190,3 +190,11 @@ def test_texts_that_no_page_could_show_are_named(browser: Client, ada: User) -> 
     page = shown(browser, [check("Back\u0007up"), check("Tags", tags="d\u0007b"), check("Words", **words)])
     assert left_out(page) == [("Back\u0007up", "name"), ("Tags", "tags"), ("Words", "failure_kw")]
     assert page.context["new"] == []
+
+
+def test_tags_may_stand_between_commas(browser: Client, ada: User) -> None:
+    make_channel(ada)
+    page = shown(browser, [check("Backup", tags="db, night,prod")])
+    assert left_out(page) == []
+    [(one, _when)] = page.context["new"]
+    assert one.watch.tags == ["db", "night", "prod"]

@@ -35,6 +35,12 @@ def test_prices_of_the_kinds_that_others_misread(case: dict[str, Any]) -> None:
         ("1299 €<sup>1)</sup>", "1299"),
         ("19,99<sup>2</sup> €", "19.99"),
         ("1,75<sup>9</sup> €", "1.759"),
+        ("42 €<sup>99</sup>", "42.99"),
+        ("42 €<sup>10)</sup>", "42"),
+        ("42<small>99</small> €", "42.99"),
+        ("$1,234<span class='price__decimals'>56</span>", "1234.56"),
+        ("<span class=int>42</span><span class=price-cents>99</span> €", "42.99"),
+        ("<span>19<span class=a-price-decimal>.</span></span><span class=a-price-fraction>99</span>", "19.99"),
     ],
 )
 def test_raised_cents_are_a_fraction(html: str, number: str) -> None:
@@ -56,6 +62,8 @@ def test_raised_cents_are_a_fraction(html: str, number: str) -> None:
         "statt 49,99 € 12,50 €",
         "UVP: €49,99 €12,50",
         "was $49.99 now $12.50",
+        "Original price $49.99 Current price $12.50",
+        "Ursprünglicher Preis war: 49,99 € Aktueller Preis ist: 12,50 €.",
     ],
 )
 def test_what_is_not_shown_or_struck_out_does_not_count(html: str) -> None:
@@ -101,6 +109,8 @@ def test_the_pages_language_helps() -> None:
         ("<p class=p>1,2 M de vues", "1200000"),
         ("<p class=p>3,4 tys.", "3400"),
         ("<p class=p>1.2 thousand", "1200"),
+        ("<p class=p>Super E10 1,859 €/l", "1.859"),
+        ("<html lang=de><p class=p>1.859 € pro Liter", "1.859"),
         ("<p class=p>Was $19.99 (3 reviews)", "19.99"),
     ],
 )

@@ -133,6 +133,11 @@ def test_tasks_of_ticktick_keep_their_repetition_alarm_and_day(ada: User) -> Non
     assert all(item.line for item in items)
 
 
+def test_a_whole_day_of_ticktick_stays_one_when_a_spreadsheet_has_saved_it(ada: User) -> None:
+    day = "Once, on Thursday 24 December 2026 at 09:00, Berlin time"
+    assert said(read(ada, TICKTICK.replace('"true","false"', '"TRUE","FALSE"')))["Birthday"] == day
+
+
 def test_jobs_of_a_cron_table_have_their_zone_and_their_command(ada: User) -> None:
     items = read(ada, CRONTAB)
     assert {title: words.partition(" (cron")[0] for title, words in said(items).items()} == {

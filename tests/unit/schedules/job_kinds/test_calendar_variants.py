@@ -306,3 +306,8 @@ def test_line_ends_of_a_text_that_are_not_escaped_end_no_property_and_hide_none(
         "Dentist",
         "Bring:\n\nthe form\nSummary: none\nBegin: nine\nEnd: ten",
     )
+
+
+def test_more_escapes_than_the_standard_has_are_read() -> None:
+    [entry] = found(file(f'UID:1\n{Z}\nSUMMARY:9\\:30 \\"Call\\" Ann\\, Bob')).entries
+    assert entry.title == '9:30 "Call" Ann, Bob'
