@@ -207,6 +207,7 @@ def test_staff_announce_an_event_to_everybody(api: Api, ada: User, monkeypatch: 
 
 def test_the_same_event_again_is_not_new_and_another_one_with_its_id_is_refused(api: Api) -> None:
     key, other = str(uuid4()), str(uuid4())
+    assert Api(make_user()).post("/events", {"type": "order.sent", "id": key}).status_code == 202
     sent = [api.post("/events", PAID | {"id": key}).json()["items"] for _ in range(2)]
     assert sent == [[{"id": key, "new": True}], [{"id": key, "new": False}]]
     refused = api.post("/events", [PAID | {"id": other}, PAID | {"id": key, "data": {"amount": 1}}])
