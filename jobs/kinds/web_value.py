@@ -211,9 +211,11 @@ def _decide_reachable(ask: Ask, watch: Watch, why: Any) -> Say | Nothing:
 
 
 def _decide_state(ask: Ask, watch: Watch, value: Mapping[str, Any]) -> Say | Nothing:
-    """Once when it begins to hold, also at the first check; or at every check at which it holds."""
-    holds = _holds(watch, value)
-    held_before, memory = _held(ask), {"holds": holds, **value}
+    """Once when it begins to hold, also at the first check of a limit; or at every check at which it holds."""
+    holds, asked = _holds(watch, value), f"{watch.condition} {watch.limit}"
+    # Memories of before have no `asked`.
+    held_before = _held(ask) and ask.memory.get("asked", asked) == asked
+    memory = {"holds": holds, "asked": asked, **value}
     code = WebValueCode.DOES_NOT_HOLD if not holds else WebValueCode.STILL_HOLDS if held_before else WebValueCode.HOLDS
     reason = _reason(code, ask, value, condition=watch.condition, limit=watch.limit)
     if not holds or (held_before and not watch.always):

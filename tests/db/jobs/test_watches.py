@@ -18,7 +18,7 @@ from notifications.models import Notification
 from people import tokens
 from schedules.firing import fire
 from schedules.models import Schedule
-from tests.make import NINE, check, make_connection, make_job_schedule, make_user, signed_in
+from tests.make import NINE, check, edit_schedule, make_connection, make_job_schedule, make_user, signed_in
 
 
 @pytest.fixture
@@ -68,6 +68,16 @@ def test_a_price_watch_rings_when_the_value_falls_and_once(shop: HTTPReceiver) -
     assert said() == ["90 €", "95,50 €"]
     assert evidence == ["web-does-not-hold", "web-holds", "web-still-holds", "web-does-not-hold", "web-holds"]
     assert len(shop.requests) == 5
+
+
+def test_a_new_limit_that_holds_already_rings_once_too(shop: HTTPReceiver) -> None:
+    schedule = watching(shop)
+    shop.answer = price("90 €")
+    on_day(0, schedule)
+    schedule.refresh_from_db()
+    edit_schedule(schedule, NINE + timedelta(hours=1), job_payload={**(schedule.job_payload or {}), "limit": "95"})
+    assert [on_day(day, schedule).reason_code for day in (1, 2)] == ["web-holds", "web-still-holds"]
+    assert said() == ["90 €", "90 €"]
 
 
 def test_a_feed_that_brings_nothing_for_long_is_told_once_and_on_its_page_and_over_the_api(shop: HTTPReceiver) -> None:
