@@ -97,7 +97,7 @@ class Undone(NamedTuple):
 @transaction.atomic
 def undo(notification_id: UUID) -> Undone | None:
     """Take `acknowledge` back. What it cancelled is sent as a new batch unless it has expired, and further channels
-    are tried again. Its repeats go on.
+    are tried again. Its repeats go on. An answer to the new one is one to it, too.
 
     What followed from it elsewhere stays, such as an acknowledged incident, but for a next time that was counted from
     Done (see `UNDO_LISTENERS`). None when it is not done. What a team got
@@ -109,7 +109,8 @@ def undo(notification_id: UUID) -> Undone | None:
     done = series.filter(acknowledged_at__isnull=False, snoozed_until=None)
     if (notification := done.filter(id=notification_id).first()) is None:
         return None
-    again, late = _stopped(notification)
+    first = notification.nag_of or notification.id
+    again, late = _stopped(notification, Q(notification__nag_of=first, notification__nagged=0))
     for rows in (_of_members(*series.values_list("id", flat=True)), done):
         rows.update(acknowledged_at=None, answered_from="", acknowledged_by="")
     every = F("nag_every") * timedelta(minutes=1)
@@ -120,7 +121,8 @@ def undo(notification_id: UUID) -> Undone | None:
         channels = order[order.index(again[0].channel_id) :] if order else [one.channel_id for one in again]
         # The latest, so that none comes in quiet hours.
         available_at = max(one.available_at for one in again)
-        _send_again(notification, channels, available_at, urgent=notification.urgent, expires_at=again[0].expires_at)
+        options: dict[str, Any] = {"urgent": notification.urgent, "expires_at": again[0].expires_at, "nag_of": first}
+        _send_again(notification, channels, available_at, **options)
     else:
         execute(_ADVANCE, {"id": notification_id})
     _wake(notification)
@@ -129,12 +131,18 @@ def undo(notification_id: UUID) -> Undone | None:
     return Undone([one.channel.label for one in again], [one.channel.label for one in late])
 
 
-def _stopped(notification: Notification) -> tuple[list[Delivery], list[Delivery]]:
-    """The deliveries that its last answer cancelled: those still in time, and those too late."""
-    stopped = notification.deliveries.filter(
-        reason_code=DeliveryCode.ACKNOWLEDGED, settled_at__gte=notification.acknowledged_at
+def _stopped(notification: Notification, sent_again: Q) -> tuple[list[Delivery], list[Delivery]]:
+    """The deliveries that its last answer cancelled, one of each channel: those still in time, and those too late.
+
+    `sent_again`: those of what earlier calls of `undo` have sent.
+    """
+    stopped = Delivery.objects.filter(
+        Q(notification=notification) | sent_again,
+        reason_code=DeliveryCode.ACKNOWLEDGED,
+        settled_at__gte=notification.acknowledged_at,
     )
-    wanted = list(stopped.select_related("channel").order_by("id"))
+    by_channel = {one.channel_id: one for one in stopped.select_related("channel").order_by("id")}
+    wanted = list(by_channel.values())
     late = [one for one in wanted if one.expires_at and one.expires_at <= timezone.now()]
     return [one for one in wanted if one not in late], late
 

@@ -69,7 +69,8 @@ SELECT n.id, p.language, now() AS now,
   LEFT JOIN LATERAL (
        SELECT n.id, n.outcome WHERE n.nagged = 0
         UNION ALL
-       SELECT m.id, m.outcome FROM notifications_notification m WHERE m.nag_of = n.id AND m.nagged = n.nagged
+       SELECT m.id, m.outcome FROM notifications_notification m
+        WHERE m.nag_of = n.id AND m.nagged = n.nagged AND n.nagged > 0
        ) last ON true
   LEFT JOIN LATERAL (
        SELECT bool_or(d.state = 'delivered') AS arrived,

@@ -42,7 +42,8 @@ class Notification(models.Model):
     `escalate_after` the minutes after which the next is; see `fallback`. `acknowledged_at` ends that.
     Until then it is repeated every `nag_every` minutes, at most `nag_times`, on `nag_channel_ids` (none: on those that
     it went to); see `nag`. `nag_at` is the time of the next repeat, and `nagged` their number so far. Each is a
-    notification with the number `nagged`, whose `nag_of` is the id of the first one.
+    notification with the number `nagged`, whose `nag_of` is the id of the first one. So is what the undo of an answer
+    sends again, with the number 0.
 
     `outcome` follows from the deliveries, and a trigger writes it whenever one of them ends or is sent again:
 

@@ -11,12 +11,13 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from notifications.deliveries import acknowledge, fallback
+from notifications.deliveries import acknowledge, fallback, nag
 from notifications.messages.links import ANSWER
 from notifications.messages.message import Delivered, Rejected
 from notifications.models import Delivery, Notification
 from schedules.changes import editing
 from tests.make import (
+    NOON,
     answers,
     deliver_first,
     finish,
@@ -247,12 +248,27 @@ def test_undone_what_was_cancelled_is_sent_and_goes_on_in_its_order(client: Clie
         notification.refresh_from_db()
         assert notification.answered_from == "push"
         client.post(link(notification), {"answer": "undo"})
-    [again] = Notification.objects.exclude(id=notification.id)
+    before, again = Notification.objects.exclude(id=notification.id).order_by("id")
     assert (again.subject, again.chain) == (notification.subject, notification.chain)
-    assert (tried(notification), tried(again)) == ([("Inbox", "cancelled")], [("Inbox", "pending")])
+    assert tried(notification) == tried(before) == [("Inbox", "cancelled")]
+    assert tried(again) == [("Inbox", "pending")]
     assert again.advance_at is not None
     notification.refresh_from_db()
     assert (notification.acknowledged_at, notification.answered_from) == (None, "")
+
+
+def test_an_answer_to_what_is_sent_again_is_one_to_the_message() -> None:
+    notification, _ = make_fired(in_order=False, nag_every=10, nag_times=2)
+    settle(taken(first_of(notification).id), "delivered")
+    acknowledge.acknowledge(notification.id)
+    assert acknowledge.undo(notification.id)
+    [again] = Notification.objects.exclude(id=notification.id)
+    Notification.objects.filter(id=notification.id).update(nag_at=NOON)
+    assert nag.advance() == 1  # once, also beside what was sent again
+    assert acknowledge.acknowledge(again.id)
+    notification.refresh_from_db()
+    assert (notification.acknowledged_at is not None, notification.nag_at) == (True, None)
+    assert not Delivery.objects.filter(state="pending").exists()
 
 
 @pytest.mark.parametrize("urgent", [False, True])
