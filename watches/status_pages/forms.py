@@ -10,7 +10,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from common.texts.written import check_text
+from common.texts.written import check_line, check_text
 from common.uuid7 import first_of
 from people.models import User
 from watches.models import PublicIncident, StatusMail, StatusPage, Watch
@@ -46,8 +46,8 @@ class StatusPageForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in i
     def __init__(self, data: Any, user: User, page: StatusPage | None = None) -> None:
         super().__init__(data, instance=page or StatusPage(user=user))
         self._user, self._slug = user, self.instance.slug
-        for name in ("title", "intro"):
-            self.fields[name].validators.append(check_text)
+        self.fields["title"].validators.append(check_line)
+        self.fields["intro"].validators.append(check_text)
         field: Any = self.fields["watches"]
         field.queryset = Watch.objects.for_user(user).order_by("name", "id")
         field.validators = [MaxLengthValidator(status.MOST_WATCHES, _("Choose at most %(limit_value)d."))]
@@ -81,8 +81,8 @@ class PublicIncidentForm(forms.ModelForm):  # type: ignore[type-arg]
     def __init__(self, data: Any, user: User, incident: PublicIncident, **initial: Any) -> None:
         is_new = incident._state.adding
         super().__init__(data, instance=incident, initial=initial | {"is_over": incident.ended_at is not None})
-        for name in ("title", "text"):
-            self.fields[name].validators.append(check_text)
+        self.fields["title"].validators.append(check_line)
+        self.fields["text"].validators.append(check_text)
         field: Any = self.fields["page"]
         field.queryset, field.empty_label = StatusPage.objects.for_user(user), None
         del self.fields["is_over" if is_new else "page"]

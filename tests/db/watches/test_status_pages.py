@@ -185,6 +185,14 @@ def test_characters_that_no_feed_can_hold_are_refused(browser: Client, ada: User
     assert browser.post("/watches/pages/incidents/new/", sent).context["form"].errors.keys() == {"title", "text"}
 
 
+@pytest.mark.parametrize("typed", ["T\nT", "T\u202eT", "\u200b"])
+def test_a_title_is_a_line_that_can_be_seen(browser: Client, ada: User, typed: str) -> None:
+    refused = browser.post("/watches/pages/new/", {"title": typed, "slug": "ours", "intro": typed})
+    assert refused.context["form"].errors.keys() == {"title"}
+    sent = {"page": str(make_page(ada).id), "title": typed, "text": typed}
+    assert browser.post("/watches/pages/incidents/new/", sent).context["form"].errors.keys() == {"title"}
+
+
 def test_its_uptime_says_over_how_long_and_its_address_ignores_case(client: Client, ada: User) -> None:
     old, young = make_watch(ada, []), make_watch(ada, [])
     now = timezone.now()
