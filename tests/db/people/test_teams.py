@@ -330,8 +330,10 @@ def test_an_invitation_to_an_address_is_for_who_has_confirmed_it(team: User, bro
     [message] = mail.outbox
     path = re.findall(r"http://127.0.0.1:8000(/teams/join/\S+)", message.body)[0]
     bob, eve = make_user(email="bob@example.org"), make_user()
+    entered = EmailAddress.objects.create(user=bob, email=bob.email, verified=False)
     assert signed_in(bob).post(path).status_code == 404  # not confirmed yet
-    EmailAddress.objects.create(user=bob, email=bob.email, verified=True)
+    assert not teams.invitations_of(bob).exists()
+    EmailAddress.objects.filter(pk=entered.pk).update(verified=True)
     assert signed_in(eve).post(path).status_code == 404
     page = signed_in(bob).get("/teams/").content.decode()
     [accept] = re.findall(r'action="(/teams/invitations/\S+/accept/)"', page)
@@ -416,6 +418,13 @@ def test_the_last_owner_stays(ada: User, team: User) -> None:
     teams.change_role(own, member.id, Role.OWNER)
     deletion.request(ada)
     assert Membership.objects.get().person == member.person
+
+
+def test_the_last_owner_of_a_team_that_is_being_deleted_may_go(ada: User, team: User) -> None:
+    User.objects.filter(pk=team.pk).update(is_active=False)
+    deletion.request(ada)
+    ada.refresh_from_db()
+    assert not ada.is_active
 
 
 def test_whoever_was_removed_as_an_owner_removes_nobody(ada: User, team: User) -> None:
