@@ -244,7 +244,7 @@ class _Meaning:
         unit = self._leave_out(number, unit)
         if unit in ELAPSED:
             return self._within_day(number, unit)
-        if sentence.hours:
+        if sentence.hours and not sentence.day:  # "every day from 9 to 17": each hour?
             raise NotUnderstood("range", sentence.spans["hours"].text)
         self._fits(not (sentence.day and sentence.is_past_midnight))  # it would be another weekday
         return self._at_times(number, unit) if len(sentence.times) > 1 else self._repetition(number, unit)

@@ -184,6 +184,9 @@ class Sentence:
     def _take_limits(self) -> None:
         """How often and how long it repeats."""
         self._take_span()
+        if self.hours and self.day and self.every and self.every[1] not in ELAPSED:
+            self._use_hours()
+            self.body = self.spans["hours"].text
         follows = False
         for piece in self.pieces:
             length = piece.kinds.get("length", ())
@@ -206,14 +209,17 @@ class Sentence:
     def _begin_once(self) -> None:
         """A span fires once, at its start; its words become the body."""
         self.body = self._span()
-        if self.hours:
-            self.times, self.spans["times"] = (*self.times, self.hours[0]), self.spans["hours"]
+        self._use_hours()
         self._use_start()
         if self.starts or not (self.day or "starts" in self.spans) or (self.ends and not self.body):
             return
         if self.day and isinstance(self.ends, Day):
             self.day = replace(self.day, until=self.ends)
         self.ends = None
+
+    def _use_hours(self) -> None:
+        if self.hours:
+            self.times, self.spans["times"] = (*self.times, self.hours[0]), self.spans["hours"]
 
     def _use_start(self) -> None:
         """Take the time or day from "from …", if the line has no other."""

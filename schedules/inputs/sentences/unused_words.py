@@ -96,12 +96,14 @@ _BESIDE: Mapping[str, Callable[[Piece, Sentence], object]] = {
     "ordinary": lambda piece, sentence: (
         piece.kinds.keys() == {"label"} and len(piece.text) > 2 and piece.text.isalpha()
     ),
-    "large": lambda piece, sentence: piece.kinds.get("digits", 0) >= 60 and not piece.kinds.keys() & {"hhmm", "year"},
+    "large": lambda piece, sentence: (
+        max(piece.kinds.get("digits", 0), piece.kinds.get("nth", 0)) > 31 and not piece.kinds.keys() & {"hhmm", "year"}
+    ),
     "share": lambda piece, sentence: sentence.every and piece.text.replace(" ", "") in _SHARES,
     "fit": lambda piece, sentence: any(
-        _are_in(sentence.times, piece.kinds[kind]) for kind in ("part", "ofpart") if kind in piece.kinds
+        _are_in(sentence.times, piece.kinds[kind]) for kind in ("part", "ofpart", "shift") if kind in piece.kinds
     ),
-    "dated": lambda piece, sentence: sentence.day or sentence.every,
+    "dated": lambda piece, sentence: sentence.day,
     "untimed": lambda piece, sentence: "loose" in piece.kinds and not sentence.times,
     "settled": lambda piece, sentence: (
         (sentence.times and (sentence.day or sentence.every)) or any(unit in ELAPSED for _, unit in sentence.wait)
