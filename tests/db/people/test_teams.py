@@ -285,6 +285,10 @@ def test_a_viewer_sees_all_pages_but_secrets_and_forms(team: User) -> None:
         if status == 403:
             refused.add(url.name)
     assert refused == NOT_FOR_VIEWERS & {url.name for url in OF_SOMEBODY}
+    secrets = {"notifications:channel-secret", "schedules:feed-address", "events:inbound", "people:token-new"}
+    urls = [url for url in every_url() if url.name in secrets]
+    assert {url.name for url in urls} == secrets
+    assert {browser.get(url.path(values)).status_code for url in urls} == {403}
 
 
 def test_only_owners_export_and_change_the_settings(ada: User, team: User) -> None:

@@ -192,6 +192,9 @@ def test_a_channel_removed_meanwhile_stays_removed(letters: Channel) -> None:
         to(letters)
     assert fresh(letters).address == {"address": OLD}
     assert changes.disable([letters.id], "It was abused.") == changes.enable([letters.id]) == []
+    first = fresh(letters).removed_at
+    changes.remove(fresh(letters))
+    assert fresh(letters).removed_at == first
 
 
 def test_a_former_address_counts_for_nothing_that_a_person_may_have(letters: Channel) -> None:
