@@ -1,7 +1,9 @@
 """Find a value in a page: by JMESPath in JSON, by a CSS selector in HTML, by a pattern in text. Pure, and bounded."""
 
 import json
+import re
 from typing import Any
+from unicodedata import normalize
 
 from common.parsing import expressions, patterns
 from common.parsing.budget import Budget
@@ -11,6 +13,8 @@ from jobs.reading.charset import storable
 
 LONGEST = 20_000
 """Characters of what may be found."""
+# Soft hyphens, spaces of no width, and marks of direction: a text that somebody types has none.
+_INVISIBLE = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
 TEXTS.update(
     found_too_much=_("%(count)s characters were found, and at most %(longest)s are kept: choose a smaller part."),
     not_json=_("It is not JSON."),
@@ -38,7 +42,7 @@ def find(how: str, expression: str, page: str, budget: Budget) -> str | None:
         result = _in_text(expression, page)
     if result is not None and len(result) > LONGEST:
         raise Refusal("found_too_much", count=len(result), longest=LONGEST)
-    return storable(result.strip()) or None if result else None
+    return storable(normalize("NFC", _INVISIBLE.sub("", result)).strip()) or None if result else None
 
 
 def _in_json(expression: str, page: str, budget: Budget) -> str | None:

@@ -24,7 +24,7 @@ _HIDDEN = ("script", "style", "template", "noscript", "head")
 _NOT_SHOWN = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
 # A price that is no longer asked, and what a screen reader says of it.
 _STRUCK = ("del", "s", "strike")
-_STRUCK_STYLE = re.compile(r"text-decoration(?:-line)?\s*:[^;]*\bline-through")
+_STRUCK_STYLE = re.compile(r"text-decoration(?:-line)?\s{0,9}:[^;]{0,60}\bline-through")
 _SPOKEN = re.compile(r"\b(?:screen-reader|sr-only|visually-?hidden|offscreen)")
 # fmt: off
 _INLINE = frozenset((

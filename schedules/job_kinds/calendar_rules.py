@@ -11,6 +11,7 @@ _AHEAD = timedelta(days=5 * 366)
 _SHORTEST = 28
 _OF_THE_DAY = ("BYHOUR", "BYMINUTE", "BYSECOND")
 _MOST_COUNTED = 10_000
+_FOREVER = re.compile(r"99\d\d|[A-Z]+\Z")
 _DAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 # vCalendar 1.0: of each kind of rule the frequency, the part that its values are, and how one of these looks.
 _OLD_RULE, _OLD_END = re.compile(r"(D|W|MP|MD|YM|YD)(\d{1,3})((?: .+)?)"), re.compile(r"\d{8}(?:T\d{6}Z?)?")
@@ -36,6 +37,8 @@ def plain(
     to_expand: list[str] = []
     for rule in dict.fromkeys(_in_words(one, start) for one in written):
         parts = _parts(rule, is_date, where)
+        if "BYWEEKNO" in parts and not parts.keys() & {"BYDAY", "BYMONTHDAY", "BYYEARDAY"}:
+            parts["BYDAY"] = _DAYS[start.weekday()]
         _skip(parts, start)
         _seconds(parts, start)
         text = ";".join(f"{name}={value}" for name, value in parts.items())
@@ -82,8 +85,10 @@ def _numbered(values: list[str], start: datetime) -> list[str]:
 
 def _parts(rule: str, is_date: bool, where: ZoneInfo | None) -> dict[str, str]:
     written = rule.upper().replace(" ", "").removeprefix("RRULE:")
-    pairs = (part.partition("=") for part in written.split(";") if part)
-    parts = {name: value for name, _, value in pairs if _is_meant(name, value, is_date)}
+    parts: dict[str, str] = {}
+    for name, _, value in (part.partition("=") for part in written.split(";") if part):
+        if _is_meant(name, value, is_date):  # a list may be in two parts
+            parts[name] = f"{parts[name]},{value}" if name in parts and name.startswith("BY") else value
     if parts.get("FREQ") in ("DAILY", "WEEKLY") and "BYDAY" in parts:
         # Some number the days of weeks, too. As dateutil and Google read it, that says nothing.
         parts["BYDAY"] = ",".join(dict.fromkeys(day.lstrip("+-0123456789") for day in parts["BYDAY"].split(",")))
@@ -99,6 +104,8 @@ def _parts(rule: str, is_date: bool, where: ZoneInfo | None) -> dict[str, str]:
 
 def _is_meant(name: str, value: str, is_date: bool) -> bool:
     if (name, value) == ("RSCALE", "GREGORIAN") or (is_date and name in _OF_THE_DAY):
+        return False
+    if name == "UNTIL" and _FOREVER.match(value):
         return False
     return not name.startswith("X-") and (bool(value) or name == "FREQ")
 

@@ -117,3 +117,14 @@ def test_the_pages_language_helps() -> None:
 def test_numbers_are_read_as_pages_write_them(html: str, number: str) -> None:
     found = pages.value(html.encode(), "text/html; charset=utf-8", "html", ".p", "")
     assert found is not None and found["number"] == number
+
+
+@pytest.mark.parametrize("text", ["aus&shy;verkauft", "aus&#8203;verkauft", "&lrm;ausverkauft", "ausverkauft&nbsp;"])
+def test_a_text_has_no_characters_that_nobody_sees(text: str) -> None:
+    found = pages.value(f"<p class=p>{text}".encode(), "text/html", "html", ".p", "")
+    assert found is not None and found["text"] == "ausverkauft"
+
+
+def test_a_text_has_its_accents_as_they_are_typed() -> None:
+    found = pages.value("<p class=p>e\u0301puise\u0301".encode(), "text/html; charset=utf-8", "html", ".p", "")
+    assert found is not None and found["text"] == "épuisé"

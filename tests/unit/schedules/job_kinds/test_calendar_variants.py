@@ -270,6 +270,8 @@ SLOPPY = {
     "EXDATE as a midnight of several times": ([one(Z, "RRULE:FREQ=DAILY;BYHOUR=0,9;COUNT=4", "EXDATE:20260106T000000Z")], "01-05 09:00 01-06 09:00 01-07 00:00"),
     "EXDATE in UTC of a time that is a midnight there": ([one("DTSTART;TZID=America/New_York:20260105T190000", DAILY, "EXDATE:20260107T000000Z")], "01-06 00:00 01-08 00:00 01-09 00:00"),
     "empty parts of a rule": ([one(Z, "RRULE:FREQ=WEEKLY;INTERVAL=;BYDAY=;WKST=;COUNT=2")], "01-05 09:00 01-12 09:00"),
+    "a list in two parts": ([one(Z, "RRULE:FREQ=WEEKLY;BYDAY=MO;BYDAY=TU;COUNT=3")], "01-05 09:00 01-06 09:00 01-12 09:00"),
+    "weeks of the year on the day of the start": ([one(Z, "RRULE:FREQ=YEARLY;BYWEEKNO=2,10;COUNT=3")], "01-05 09:00 03-02 09:00 01-11 09:00"),
     "a rule that names itself": ([one(Z, "RRULE:RRULE:FREQ=DAILY;COUNT=2")], "01-05 09:00 01-06 09:00"),
     "numbered days of weeks": ([one(Z, "RRULE:FREQ=WEEKLY;BYDAY=1MO,-1TU;COUNT=3")], "01-05 09:00 01-06 09:00 01-12 09:00"),
     "the end of a day": ([one("DTSTART:20260105T240000Z")], "01-06 00:00"),
@@ -311,3 +313,8 @@ def test_line_ends_of_a_text_that_are_not_escaped_end_no_property_and_hide_none(
 def test_more_escapes_than_the_standard_has_are_read() -> None:
     [entry] = found(file(f'UID:1\n{Z}\nSUMMARY:9\\:30 \\"Call\\" Ann\\, Bob')).entries
     assert entry.title == '9:30 "Call" Ann, Bob'
+
+
+@pytest.mark.parametrize("until", ["99991231T235959Z", "99991231", "None"])
+def test_an_end_that_never_comes_is_none(until: str) -> None:
+    assert rings(one(Z, f"RRULE:FREQ=WEEKLY;UNTIL={until}"), most=2) == "01-05 09:00 01-12 09:00"
