@@ -19,7 +19,7 @@ from events.pure.envelope import Envelope
 from events.reasons import EventCode
 from notifications.models import Delivery, Notification
 from people.models import User
-from tests.make import happen, make_channel, make_rule, make_user
+from tests.make import NOON, happen, make_channel, make_rule, make_user
 from work.engine import runner
 
 
@@ -86,8 +86,8 @@ def test_rules_of_others_and_those_switched_off_or_deleted_do_nothing(ada: User)
 
 def test_a_throttle_counts_within_its_time(ada: User) -> None:
     rule = make_rule(ada, throttle_count=2, throttle_seconds=3600)
-    outcomes = [happen(ada).effects.get().outcome for _ in range(3)]
-    assert outcomes == ["notified", "notified", "silent"]
+    outcomes = [happen(ada, data={"amount": amount}).effects.get().outcome for amount in (1, 500, 500, 500)]
+    assert outcomes == ["silent", "notified", "notified", "silent"]
     Effect.objects.filter(rule=rule).update(at=timezone.now() - timedelta(seconds=3590))
     assert happen(ada).effects.get().outcome == "silent"
     Effect.objects.filter(rule=rule).update(at=timezone.now() - timedelta(seconds=3601))
@@ -123,8 +123,9 @@ def test_a_damaged_rule_stops_no_other(ada: User, conditions: Any) -> None:
 
 
 def test_a_rule_without_a_channel_says_so(ada: User) -> None:
-    make_rule(ada, channels=[])
-    assert happen(ada).effects.get().reason_code == EventCode.NO_CHANNEL
+    for channels in ([], [make_channel(ada, "email", removed_at=NOON)]):
+        rule = make_rule(ada, channels=channels)
+        assert happen(ada).effects.get(rule=rule).reason_code == EventCode.NO_CHANNEL
 
 
 def test_a_chain_that_is_too_long_ends_with_that_reason(ada: User) -> None:
