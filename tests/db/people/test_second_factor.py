@@ -17,6 +17,7 @@ from django.core import mail
 from django.core.cache import cache
 from django.core.management import CommandError, call_command
 from django.test import Client
+from django.urls import reverse
 from pytest_django import Settings
 
 from people.models import Session, User
@@ -31,6 +32,10 @@ pytestmark = pytest.mark.django_db(transaction=True)
 SET_UP = "/account/second-factor/totp/activate/"
 FACTORS = "/account/second-factor/"
 STEP = "/account/second-factor/authenticate/"
+GUARDED = [
+    *("account_email", "account_change_password", "security-keys", "transfer:export", "people:account-download"),
+    *("people:account-delete", "people:sign-out-elsewhere", "people:token-new"),
+]
 
 
 @pytest.fixture
@@ -209,14 +214,14 @@ def test_a_session_that_knew_only_the_password_does_not_gain_the_admin_by_what_a
     assert thief.get("/admin/").status_code == 200
 
 
-def test_a_session_that_knew_only_the_password_neither_reads_the_recovery_codes_nor_takes_the_factor_away(
+def test_a_session_that_knew_only_the_password_takes_neither_the_factor_nor_the_account(
     anna: User,
 ) -> None:
     _, secret = with_factor(anna)
     other = signed_in(anna)
     assert other.post("/account/reauthenticate/", {"password": PASSWORD}).status_code == 302
-    pages = ["", "recovery-codes/", "recovery-codes/download/", "recovery-codes/generate/", "totp/deactivate/"]
-    for page in (f"/account/second-factor/{end}" for end in pages):
+    ends = ["", "recovery-codes/", "recovery-codes/download/", "recovery-codes/generate/", "totp/deactivate/"]
+    for page in (*(f"{FACTORS}{end}" for end in ends), *map(reverse, GUARDED)):
         asked = f"/account/second-factor/reauthenticate/?next={quote(page, safe='')}"
         assert other.get(page)["Location"] == other.post(page)["Location"] == asked
     assert second_factor.is_set_up(anna)
