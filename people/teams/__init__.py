@@ -31,7 +31,7 @@ from people.user_lock import lock_in_transaction, lock_user
 created = Signal()
 """A team was made: `user`."""
 left = Signal()
-"""A membership ends, in its transaction: `person`, `team`."""
+"""A membership ends, or is a viewer's from now on, in its transaction: `person`, `team`."""
 
 MOST_INVITATIONS = 20  # open ones of a team
 _MAILS_A_DAY = 50  # to addresses that a person invites
@@ -112,6 +112,8 @@ def change_role(owner: Membership, member_id: UUID, role: str) -> Membership | N
             member.overrides.all().delete()
         member.role = role
         member.save(update_fields=["role", "call_place"])
+        if role == Role.VIEWER:
+            left.send(Membership, person=member.person, team=owner.team)
     _record(SecurityEvent.Type.TEAM_ROLE, member, owner.team, by=owner.person_id)
     return member
 

@@ -112,13 +112,19 @@ def test_whoever_is_in_quiet_hours_is_asked_only_where_it_is_urgent(ada: User, t
     assert ask(ring(team, urgent=True)) == [asleep]
 
 
-def test_when_the_one_who_was_asked_leaves_the_next_one_is_asked_at_once(ada: User, team: User) -> None:
+@pytest.mark.parametrize("leaves", [True, False])
+def test_when_the_one_who_was_asked_leaves_or_becomes_a_viewer_the_next_one_is_asked_at_once(
+    ada: User, team: User, leaves: bool
+) -> None:
     bob = join(team, 0)
     delivery = ring(team)
     assert ask(delivery) == [bob]
-    own = teams.find_membership(bob, team.pk)
-    assert own is not None
-    teams.leave(own)
+    own, owner = (teams.find_membership(one, team.pk) for one in (bob, ada))
+    assert own is not None and owner is not None
+    if leaves:
+        teams.leave(own)
+    else:
+        teams.change_role(owner, own.id, "viewer")
     delivery.refresh_from_db()
     assert (delivery.state, delivery.reason_code) == ("pending", "")
     assert delivery.available_at <= timezone.now()
