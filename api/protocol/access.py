@@ -4,7 +4,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from ninja.security import HttpBearer
 
-from api.protocol.problems import Problem
+from api.protocol.problems import Problem, of_status
 from common.redis.request_limiter import Limit, Verdict
 from people import tokens
 from people.models import ApiToken
@@ -24,16 +24,21 @@ class ApiRequest(HttpRequest):
 
 
 class Bearer(HttpBearer):
-    """Requires a token: the scope `read` to read, `scope` for everything else."""
+    """Requires a token: the scope `read` to read, `scope` for everything else.
 
-    def __init__(self, scope: str) -> None:
+    `shows_secrets`: what is read has addresses that are secret, also from viewers of a team.
+    """
+
+    def __init__(self, scope: str, *, shows_secrets: bool = False) -> None:
         super().__init__()
-        self.scope = scope
+        self.scope, self.shows_secrets = scope, shows_secrets
 
     def __call__(self, request: HttpRequest) -> ApiToken:
         # `calls.handle` has authenticated the request already.
         token: ApiToken = request.auth  # type: ignore[attr-defined]
         require(token, "read" if request.method in _SAFE else self.scope)
+        if self.shows_secrets:
+            require_change(token)
         return token
 
     def authenticate(self, request: HttpRequest, token: str) -> ApiToken:
@@ -60,6 +65,12 @@ def require(token: ApiToken, scope: str) -> None:
             "This token may not do this.",
             f"It needs the scope “{scope}” and has: {', '.join(token.scopes)}. Make another one on the settings page.",
         )
+
+
+def require_change(token: ApiToken) -> None:
+    """Raises a 403 problem for a viewer of a team."""
+    if not token.user.may_change:
+        raise of_status(403, "Viewers of a team do not see secret addresses. Ask an owner for another role.")
 
 
 def unauthorised(detail: str) -> Problem:

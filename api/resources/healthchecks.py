@@ -110,6 +110,7 @@ def _view(scope: str = "schedules", **by_method: _Run) -> Callable[..., HttpResp
 
     def run(request: ApiRequest, **parts: Any) -> HttpResponse:
         access.require(request.auth, "read" if request.method == "GET" else scope)
+        access.require_change(request.auth)  # each check shows the address that pings it
         operation = by_method.get(str(request.method))
         if operation is None:
             return of_status(405, headers={"Allow": allowed}).response()

@@ -25,8 +25,8 @@ from watches.models.badge import new_token
 from watches.status_pages import status
 from watches.status_pages.forms import PublicIncidentForm, StatusPageForm
 
-router = Router(tags=["status pages"], auth=Bearer("schedules"))
-badges_router = Router(tags=["badges"], auth=Bearer("schedules"))
+router = Router(tags=["status pages"], auth=Bearer("schedules", shows_secrets=True))
+badges_router = Router(tags=["badges"], auth=Bearer("schedules", shows_secrets=True))
 
 
 class StatusPageBody(Body):

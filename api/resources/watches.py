@@ -148,6 +148,11 @@ def document(watch: Watch) -> dict[str, Any]:
     )
 
 
+def _seen(request: ApiRequest, watch: Watch) -> dict[str, Any]:
+    """Without its addresses for a viewer of its team, who could ping it."""
+    return document(watch) | ({} if request.auth.user.may_change else {"ping_url": "", "slug_url": ""})
+
+
 def _rule(watch: Watch) -> Rule | None:
     """None for one with a period, or where it cannot be read."""
     try:
@@ -230,7 +235,7 @@ def list_watches(
         result = result.filter(state=state)
     if tag is not None:
         result = result.filter(tags__contains=[tag])
-    return paging.answer_page(result, request, page, document)
+    return paging.answer_page(result, request, page, partial(_seen, request))
 
 
 @router.post("", response={201: WatchDocument}, summary="Create a watch")
@@ -244,7 +249,8 @@ def create_watch(request: ApiRequest, body: WatchBody) -> HttpResponse:
 @router.get("/{uuid:watch_id}", response=WatchDocument, summary="Read a watch")
 def read_watch(request: ApiRequest, watch_id: UUID) -> HttpResponse:
     """`ETag` is its version: send it as `If-Match` with a change."""
-    return _show(Watch.objects.own(request.auth.user, id=watch_id))
+    watch = Watch.objects.own(request.auth.user, id=watch_id)
+    return answer(_seen(request, watch), ETag=versions.etag(watch.version))
 
 
 @router.get("/{uuid:watch_id}/pings", response=paging.Page[PingDocument], summary="List the last pings")

@@ -28,7 +28,7 @@ from schedules.models import Schedule, ScheduleEvent
 from tests.db.conftest import undone
 from tests.db.every_url import every_operation, every_url, values_of
 from tests.db.test_ownership import OF_SOMEBODY, OPEN
-from tests.make import make_channel, make_delivery, make_schedule, make_user, signed_in
+from tests.make import make_channel, make_delivery, make_schedule, make_user, make_watch, signed_in
 
 
 def join(team: User, role: str = Role.MEMBER, **overrides: object) -> Membership:
@@ -227,6 +227,23 @@ def test_a_viewers_token_reads_only(ada: User, team: User, client: Client, setti
             wrong.append((one.name, answer.status_code))
     assert wrong == []
     assert client.get("/api/v1/schedules", headers={"Authorization": f"Bearer {token}"}).status_code == 200
+
+
+def test_a_viewers_token_shows_no_secret_address(ada: User, team: User, client: Client) -> None:
+    viewer, watch = join(team).person, make_watch(team, [], slug="backup")
+    _, token = tokens.create(membership(viewer, team).team, "Script", ["read"], None)
+    headers = {"Authorization": f"Bearer {token}", "X-Api-Key": token}
+    paths = ["/api/v1/watches", f"/api/v1/watches/{watch.id}", "/api/v1/badges", "/api/v1/status-pages"]
+    paths.append("/api/v3/checks/")
+    before = [client.get(path, headers=headers) for path in paths]
+    teams.change_role(membership(ada, team), membership(viewer, team).id, Role.VIEWER)
+    after = [client.get(path, headers=headers) for path in paths]
+    assert [one.status_code for one in before] == [200] * 5
+    assert [one.status_code for one in after] == [200, 200, 403, 403, 403]
+    secret = str(watch.token)
+    assert [secret in one.content.decode() for one in (*before, *after)] == [True, True, False, False, True] + [
+        False
+    ] * 5
 
 
 def test_a_former_member_and_a_stranger_reach_nothing_of_a_team(ada: User, team: User, settings: Settings) -> None:
