@@ -3,6 +3,7 @@
 import secrets
 
 from django.conf import settings
+from django.db import transaction
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
@@ -11,6 +12,7 @@ from common.database.encryption import hashed
 from events.inbound.forms import InboundForm
 from events.models import InboundAddress
 from people.models import User
+from people.models.owned import NotOwned
 from people.user_lock import lock_user
 
 MOST = 20
@@ -36,8 +38,10 @@ def create(user: User, form: InboundForm) -> InboundAddress:
     return address
 
 
+@transaction.atomic
 def change(address: InboundAddress, form: InboundForm) -> None:
-    """From a valid form; an empty secret stays as it is where the scheme does."""
+    """From a valid form; an empty secret stays as it is where the scheme does. Raises NotOwned if it was removed."""
+    _lock(address)
     stored = _secrets(address)
     secret = form.cleaned_data["secret"] or (stored["secret"] if form.cleaned_data["scheme"] == address.scheme else "")
     _take(address, form)
@@ -45,8 +49,10 @@ def change(address: InboundAddress, form: InboundForm) -> None:
     address.save()
 
 
+@transaction.atomic
 def replace(address: InboundAddress) -> None:
-    """Give it a new secret part; what is posted to the old one gets 404."""
+    """Give it a new secret part; what is posted to the old one gets 404. Raises NotOwned if it was removed."""
+    _lock(address)
     _seal(address, secrets.token_hex(24), _secrets(address)["secret"])
     address.save()
 
@@ -54,6 +60,14 @@ def replace(address: InboundAddress) -> None:
 def url(address: InboundAddress) -> str:
     """The whole secret address. Raises `encryption.Unreadable`."""
     return f"{settings.BASE_URL}{reverse('events:receive', args=[address.secrets()['token']])}"
+
+
+def _lock(address: InboundAddress) -> None:
+    """Read it anew under a lock: what another tab replaced or removed meanwhile must not come back."""
+    try:
+        address.refresh_from_db(from_queryset=InboundAddress.objects.select_for_update(no_key=True))
+    except InboundAddress.DoesNotExist:
+        raise NotOwned(InboundAddress.objects.filter(id=address.id)) from None
 
 
 def _take(address: InboundAddress, form: InboundForm) -> None:

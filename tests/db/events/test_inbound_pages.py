@@ -9,8 +9,10 @@ import pytest
 from django.utils import timezone
 
 from events.inbound import addresses
+from events.inbound.forms import InboundForm
 from events.models import Event, InboundAddress
 from people.models import User
+from people.models.owned import NotOwned
 from tests.db.api.conftest import Api
 from tests.db.events.test_inbound import ORDER, post
 from tests.make import make_user, signed_in
@@ -83,6 +85,24 @@ def test_an_address_that_is_replaced_or_removed_takes_nothing(ada: User) -> None
     assert [post(ORDER, token=one).status_code for one in (old, new)] == [404, 202]
     client.post(f"/inbound/{address.id}/remove")
     assert (post(ORDER, token=new).status_code, Event.objects.count()) == (404, 1)
+
+
+def test_a_change_beside_a_replaced_or_removed_address_does_not_bring_it_back(ada: User) -> None:
+    signed_in(ada).post("/inbound/new", {"label": "Shop", "scheme": "none", "enabled": "on"})
+    address, slow = InboundAddress.objects.get(), InboundAddress.objects.get()
+    old = token_of(address)
+    addresses.replace(address)
+    form = InboundForm({"label": "Store", "scheme": "none", "enabled": "on"}, address=slow)
+    assert form.is_valid()
+    addresses.change(slow, form)
+    assert [post(ORDER, token=one).status_code for one in (old, token_of(address))] == [404, 202]
+    addresses.replace(address)
+    assert address.label == "Store"
+    InboundAddress.objects.all().delete()
+    for late in (lambda: addresses.change(slow, form), lambda: addresses.replace(slow)):
+        with pytest.raises(NotOwned):
+            late()
+    assert not InboundAddress.objects.exists()
 
 
 BODIES: list[tuple[dict[str, Any], str]] = [
