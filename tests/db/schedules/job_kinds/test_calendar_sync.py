@@ -265,10 +265,14 @@ def test_its_reminders_say_which_calendar_keeps_them(calendar: Calendar) -> None
 
 
 def test_reminders_go_and_come_back_with_their_calendar(calendar: Calendar) -> None:
-    calendar.events = {"1": DENTIST, "2": WEEKLY}
+    calendar.events = {"1": DENTIST, "2": WEEKLY, "3": DENTIST.replace("Dentist", "Doctor")}
     calendar.check()
+    doctor = Schedule.objects.get(title="Doctor")
+    deleted = editing.delete(doctor.id, fire.read_clock().now, calendar.user)
     editing.delete(calendar.schedule.id, fire.read_clock().now, calendar.user)
     assert calendar.reminders() == []
+    doctor.refresh_from_db()
+    assert doctor.version == deleted.version
     editing.restore(calendar.schedule.id, fire.read_clock().now, calendar.user)
     calendar.check()
     assert calendar.reminders() == ["Standup 01-02 07:50", "Dentist 01-05 08:50"]
