@@ -168,8 +168,11 @@ def _days_from(lengths: list[Step], since: Day, today: date) -> Day | None:
     return replace(since, until=last) if last else None
 
 
-def _every(value: Day, number: int = 1) -> Day:
+def _every(value: Day, number: int | None = None) -> Day:
     """A repetition of the day, as in "every Friday" or "every 2nd Tuesday of the month"."""
+    if number == 1:  # "every first weekend" is not "every weekend"
+        raise NotUnderstood("every")
+    number = 1 if number is None else number
     # "Every other weekday" and "every 3rd working day" count days, which no rule does.
     if value.is_once or number < 1 or (number > 1 and len(value.weekdays) not in range(1, _WORKWEEK)):
         raise NotUnderstood("every")

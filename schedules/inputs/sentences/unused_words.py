@@ -104,6 +104,7 @@ _BESIDE: Mapping[str, Callable[[Piece, Sentence], object]] = {
         _are_in(sentence.times, piece.kinds[kind]) for kind in ("part", "ofpart", "shift") if kind in piece.kinds
     ),
     "dated": lambda piece, sentence: sentence.day,
+    "single": lambda piece, sentence: sentence.day and not sentence.every,
     "untimed": lambda piece, sentence: "loose" in piece.kinds and not sentence.times,
     "settled": lambda piece, sentence: (
         (sentence.times and (sentence.day or sentence.every)) or any(unit in ELAPSED for _, unit in sentence.wait)
