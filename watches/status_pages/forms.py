@@ -80,6 +80,7 @@ class PublicIncidentForm(forms.ModelForm):  # type: ignore[type-arg]
 
     def __init__(self, data: Any, user: User, incident: PublicIncident, **initial: Any) -> None:
         is_new = incident._state.adding
+        self._before = _public(incident)
         super().__init__(data, instance=incident, initial=initial | {"is_over": incident.ended_at is not None})
         self.fields["title"].validators.append(check_line)
         self.fields["text"].validators.append(check_text)
@@ -95,6 +96,10 @@ class PublicIncidentForm(forms.ModelForm):  # type: ignore[type-arg]
                 text = _("This page got %(most)s incidents within a day, the limit.") % {"most": status.NEW_A_DAY}
                 raise forms.ValidationError(text, "limit_reached")
         return cleaned
+
+    def clean_text(self) -> str:
+        """Browsers send two characters for a line break."""
+        return str(self.cleaned_data["text"]).replace("\r\n", "\n")
 
     @transaction.atomic
     def save(self, commit: bool = True) -> PublicIncident:
@@ -116,6 +121,11 @@ class PublicIncidentForm(forms.ModelForm):  # type: ignore[type-arg]
             incident.ended_at = Now()
         saved: PublicIncident = super().save(commit)
         status.forget(saved.page.slug)
-        if is_new or self.has_changed():
+        if is_new or _public(saved) != self._before:
             subscribers.tell(saved, StatusMail.Type.OPENED if is_new else StatusMail.Type.UPDATED)
         return saved
+
+
+def _public(incident: PublicIncident) -> tuple[str, str, bool]:
+    """What subscribers are told of."""
+    return incident.title, incident.text.replace("\r\n", "\n"), incident.ended_at is None

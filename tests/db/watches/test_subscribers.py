@@ -127,6 +127,19 @@ def test_news_that_waits_is_one_mail_with_the_newest_text(
     assert StatusMail.objects.filter(incident=incident).count() == 1
 
 
+def test_line_breaks_of_a_browser_are_no_news(
+    client: Client, browser: Client, page: StatusPage, post: SMTPReceiver
+) -> None:
+    subscribe(client, post)
+    incident = PublicIncident.objects.create(page=page, title="Payments are slow", text="We are on it.\nSorry.")
+    edit(browser, incident, text="We are on it.\r\nSorry.")
+    assert not StatusMail.objects.filter(incident=incident).exists()
+    edit(browser, incident, text="We are on it.\r\nSorry.", is_over="on")
+    assert StatusMail.objects.filter(incident=incident).count() == 1
+    incident.refresh_from_db()
+    assert incident.text == "We are on it.\nSorry."
+
+
 def test_news_during_a_try_that_fails_is_told_once(
     client: Client, browser: Client, page: StatusPage, post: SMTPReceiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
