@@ -16,8 +16,11 @@ _BOMS = (
 )
 # Other codecs of Python are not charsets of pages, and some take quadratic time (punycode).
 _CHARSETS = re.compile(
-    r"ascii|utf-(8|16|32)(-[bl]e)?|iso8859-\d+|cp\d+|mac-\w+|koi8-\w|shift_jis\w*|euc_\w+|iso2022_\w+|gb\w+|hz|big5\w*|johab"
+    r"ascii|utf-(8|16|32)(-[bl]e)?|iso8859-\d+|cp\d+|mac-\w+|koi8-\w|shift_jis\w*|euc_\w+|iso2022_\w+|gb\w+|hz|big5\w*|johab|tis-620"
 )
+# Of names that browsers know, and Python does not: "x-sjis", "windows-874".
+_PREFIXES = {"x-": "", "windows-": "cp"}
+_PREFIX = re.compile(r"\A(?:x-|windows-(?=[0-9]{3,4}\Z))", re.IGNORECASE)
 _BYTES = re.compile(r"utf-8|iso8859|cp125|koi8|mac")
 _IN_HEADER = re.compile(r"charset\s*=\s*[\"']?([\w.:-]{1,40})", re.IGNORECASE | re.ASCII)
 _IN_TEXT = re.compile(rb"(?:charset|encoding)\s*=\s*[\"']?([\w.:-]{1,40})", re.IGNORECASE)
@@ -55,7 +58,7 @@ def _declared(head: bytes, content_type: str) -> Iterator[str]:
     names += [match[1].decode() for match in [_IN_TEXT.search(head)] if match]
     for name in names:
         with suppress(LookupError, ValueError):
-            charset = codecs.lookup(name).name
+            charset = codecs.lookup(_PREFIX.sub(lambda match: _PREFIXES[match[0].lower()], name)).name
             if _CHARSETS.fullmatch(charset) and (b"\0" in head or not charset.startswith(("utf-16", "utf-32"))):
                 yield "cp1252" if charset in ("ascii", "iso8859-1") else charset
 

@@ -18,6 +18,10 @@ TEXTS.update(
 )
 
 
+# Attributes that say what an element without a text is: microdata, a field of a form, stars, a picture.
+_INSTEAD = ("content", "value", "aria-label", "alt", "title")
+
+
 def _of_type(context: Any) -> float:
     """The place of an element among its siblings of the same name, which XPath cannot say without the name."""
     node = context.context_node
@@ -74,7 +78,7 @@ def find(selector: str, page: str) -> str | None:
             text = element.get(attribute, "")
         else:  # somebody may want the price before, which is struck out
             text = plain.of_element(element, is_value=True) or plain.of_element(element)
-            text = text or element.get("content") or element.get("value") or ""
+            text = text or next(filter(None, map(element.get, _INSTEAD)), "")
         return " ".join(text.split())
     return None
 

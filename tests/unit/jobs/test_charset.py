@@ -38,6 +38,13 @@ def test_what_a_page_declares_itself_counts_where_the_header_is_silent() -> None
     assert decode(page.encode("iso8859-15"), "text/xml") == page
     russian = '<?xml version="1.0" encoding="windows-1251"?><a>Привет, как дела</a>'
     assert decode(russian.encode("cp1251"), "text/xml; charset=utf-8") == russian
+    for charset, codec, text in (
+        ("windows-874", "cp874", "ราคา"),
+        ("tis-620", "cp874", "ราคา"),
+        ("x-sjis", "cp932", "価格"),
+    ):
+        page = f'<meta charset="{charset}">{text}'
+        assert decode(page.encode(codec), "text/html") == page
     utf16 = '<meta charset="utf-16">ü'
     assert decode(utf16.encode(), "text/html") == utf16
 
