@@ -111,7 +111,7 @@ def length_of(component: Component) -> int:
 
 def zone_of(parameters: str) -> str:
     match = _ZONE.search(parameters)
-    return (match[1] or match[2] or "").strip() if match else ""
+    return (match[1] or match[2] or "").replace("\\", "").strip() if match else ""
 
 
 def text_of(parameters: str, value: str) -> str:

@@ -90,7 +90,7 @@ def _resembling(written: str) -> str | None:
 
 
 def _key(name: str) -> str:
-    return name.strip(' "').replace(" ", "_").lower()
+    return name.strip(' "').replace(" ", "_").replace("\\", "").lower()
 
 
 @cache
@@ -130,6 +130,7 @@ def _defined(written: Component | None) -> tzinfo | None:
 def _plain(value: str) -> str:
     """A date as a midnight; a rule without what dateutil does not know in a zone."""
     value = f"{value}T000000" if re.fullmatch(r"\d{8}", value) else re.sub(r"^([+-]\d\d):(?=\d\d)", r"\1", value)
+    value = re.sub(r"(?<=BYDAY=)\+?5(?=[A-Z])", "-1", value, flags=re.IGNORECASE)  # the fifth of Windows is the last
     return re.sub(r";?(?:WKST|X-[A-Z-]+)=[^;]*", "", value, flags=re.IGNORECASE)
 
 

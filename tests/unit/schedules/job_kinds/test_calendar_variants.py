@@ -282,6 +282,7 @@ SLOPPY = {
     "an alarm as Java writes lengths": ([one(Z, alarm("TRIGGER:PT-15M"), alarm("TRIGGER:PT-1H-30M"))], "01-05 07:30 01-05 08:45"),
     "an alarm as ISO 8601 writes lengths": ([one(Z, alarm("TRIGGER:-P0Y0M0DT0H15M0.0S"))], "01-05 08:45"),
     "a zone in small signs": ([one("DTSTART;TZID=Europe%2FBerlin:20260105T090000"), "UID:2\nDTSTART;TZID=US-Eastern:20260105T090000"], "01-05 08:00 01-05 14:00"),
+    "a zone with escapes": ([one("DTSTART;TZID=America\\/New_York:20260105T090000"), 'UID:2\nDTSTART;TZID="(GMT+01:00) Bern\\, Rome":20260106T090000'], "01-05 14:00 01-06 08:00"),
     "a zone by its city": ([one("DTSTART;TZID=Kolkata:20260105T090000")], "01-05 03:30"),
     "Outlook's words for UTC": ([one('DTSTART;TZID="(UTC) Coordinated Universal Time":20260105T090000')], "01-05 09:00"),
 }  # fmt: skip
@@ -318,3 +319,10 @@ def test_more_escapes_than_the_standard_has_are_read() -> None:
 @pytest.mark.parametrize("until", ["99991231T235959Z", "99991231", "None"])
 def test_an_end_that_never_comes_is_none(until: str) -> None:
     assert rings(one(Z, f"RRULE:FREQ=WEEKLY;UNTIL={until}"), most=2) == "01-05 09:00 01-12 09:00"
+
+
+def test_the_fifth_sunday_of_a_zones_rule_is_the_last() -> None:
+    zone = vtimezone("X").replace("BYDAY=-1SU", "BYDAY=5SU")
+    assert "5SU" in zone
+    dates = one("DTSTART;TZID=X:20260105T090000"), "UID:2\nDTSTART;TZID=X:20260705T090000"
+    assert rings(*dates, head=zone) == "01-05 08:00 07-05 07:00"
