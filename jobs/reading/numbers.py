@@ -173,9 +173,10 @@ def _find(text: str) -> tuple[re.Match[str] | None, str]:
 
 
 def _is_passed_over(match: re.Match[str]) -> bool:
-    """Whether it is a former price, or what equals the number that follows."""
+    """Whether it is a former price, or the one (or 100) that equals the number that follows."""
     text, begin = match.string, match.start("digits")
-    return bool(_FORMER.search(text, max(0, begin - 30), begin) or _EQUALS.match(text, match.end()))
+    is_one = match["digits"] in ("1", "10", "100", "1000")
+    return bool(_FORMER.search(text, max(0, begin - 30), begin) or (is_one and _EQUALS.match(text, match.end())))
 
 
 def _first(text: str, matches: Sequence[re.Match[str]]) -> re.Match[str] | None:

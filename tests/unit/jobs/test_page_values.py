@@ -100,6 +100,8 @@ def test_the_pages_language_helps() -> None:
         ("<p class=p>\u2066$\u20691,299.50", "1299.5"),
         ("<p class=p>\uff0d2.5 %", "-2.5"),
         ("<p class=p>1 EUR = 1.0875 USD", "1.0875"),
+        ("<p class=p>100 JPY = 0.58 EUR", "0.58"),
+        ("<p class=p>19.99 € (= 21.50 $)", "19.99"),
         ("<p class=p>1 Euro equals 1.09 dollars", "1.09"),
         ("<p class=p>1´234.56", "1234.56"),
         ("<p class=p>1‘234.56", "1234.56"),
