@@ -251,10 +251,8 @@ def read_badge(request: ApiRequest, badge_id: UUID) -> HttpResponse:
 @badges_router.post("/{uuid:badge_id}/url", response=BadgeDocument, summary="Give a badge a new address")
 def replace_badge_url(request: ApiRequest, badge_id: UUID) -> HttpResponse:
     """The old one does not work any more."""
-    badge = Badge.objects.own(request.auth.user, id=badge_id)
-    badge.token = new_token()
-    badge.save()
-    return answer(badge_document(badge))
+    Badge.objects.for_user(request.auth.user).filter(id=badge_id).update(token=new_token())
+    return answer(badge_document(Badge.objects.own(request.auth.user, id=badge_id)))
 
 
 @badges_router.delete("/{uuid:badge_id}", response={204: None}, summary="Delete a badge")

@@ -7,6 +7,7 @@ from django import forms
 from django.core.validators import MaxLengthValidator
 from django.db import transaction
 from django.db.models.functions import Now
+from django.http import Http404
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -61,7 +62,10 @@ class StatusPageForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in i
             raise forms.ValidationError(text, "limit_reached")
         return super().clean()
 
+    @transaction.atomic
     def save(self, commit: bool = True) -> StatusPage:
+        """Raises Http404 where it was deleted meanwhile."""
+        _lock(self.instance)
         saved: StatusPage = super().save(commit)
         status.forget(self._slug, saved.slug)
         return saved
@@ -106,9 +110,10 @@ class PublicIncidentForm(forms.ModelForm):  # type: ignore[type-arg]
         """Publish it, and tell the subscribers of its page what is new.
 
         A new one in the words of one that was published within the last minute is that one: its form was sent twice.
-        The caller holds the person's lock.
+        The caller holds the person's lock. Raises Http404 where it was deleted meanwhile.
         """
         incident: PublicIncident = self.instance
+        _lock(incident)
         is_new = incident._state.adding
         if is_new:
             recent = incident.page.incidents.filter(id__gt=first_of(timezone.now() - _SENT_TWICE), ended_at=None)
@@ -129,3 +134,10 @@ class PublicIncidentForm(forms.ModelForm):  # type: ignore[type-arg]
 def _public(incident: PublicIncident) -> tuple[str, str, bool]:
     """What subscribers are told of."""
     return incident.title, incident.text.replace("\r\n", "\n"), incident.ended_at is None
+
+
+def _lock(row: StatusPage | PublicIncident) -> None:
+    """What another tab has deleted must not come back."""
+    same = type(row)._default_manager.select_for_update(no_key=True).filter(pk=row.pk)
+    if not row._state.adding and not same.exists():
+        raise Http404

@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 import pytest
 from django.core.cache import cache
 from django.db import connection
+from django.http import Http404
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
@@ -20,6 +21,7 @@ from tests.make import make_user, make_watch, signed_in
 from watches import changes, tasks, tell
 from watches.models import DailyDowntime, PublicIncident, StatusPage, Watch
 from watches.status_pages import status
+from watches.status_pages.forms import PublicIncidentForm, StatusPageForm
 
 DAY = timedelta(days=1)
 URL = "/status/ours/"
@@ -191,6 +193,19 @@ def test_a_title_is_a_line_that_can_be_seen(browser: Client, ada: User, typed: s
     assert refused.context["form"].errors.keys() == {"title"}
     sent = {"page": str(make_page(ada).id), "title": typed, "text": typed}
     assert browser.post("/watches/pages/incidents/new/", sent).context["form"].errors.keys() == {"title"}
+
+
+def test_what_was_deleted_while_its_form_was_checked_does_not_come_back(ada: User) -> None:
+    page = make_page(ada)
+    incident = PublicIncident.objects.create(page=page, title="Payments are slow")
+    of_page = StatusPageForm({"title": "Other", "slug": "other"}, ada, page)
+    of_incident = PublicIncidentForm({"title": "Payments are slow", "text": "Again."}, ada, incident)
+    assert of_page.is_valid() and of_incident.is_valid()
+    StatusPage.objects.all().delete()
+    for form in (of_page, of_incident):
+        with pytest.raises(Http404):
+            form.save()
+    assert not StatusPage.objects.exists() and not PublicIncident.objects.exists()
 
 
 def test_its_uptime_says_over_how_long_and_its_address_ignores_case(client: Client, ada: User) -> None:
