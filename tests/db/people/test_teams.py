@@ -118,6 +118,14 @@ def test_a_removed_member_is_refused_at_the_next_request(ada: User, team: User) 
     assert browser.get("/reminders/").context["request"].user == member.person
 
 
+def test_a_removed_member_who_clicks_acts_for_themself_again(ada: User, team: User) -> None:
+    member = join(team)
+    browser = acting(member.person, team)
+    teams.remove(membership(ada, team), member.id)
+    assert browser.post("/inbox/read/", headers={"HX-Request": "true"}).status_code == 403
+    assert browser.get("/reminders/").context["request"].user == member.person
+
+
 def test_the_home_page_takes_a_removed_member_to_their_own_reminders(ada: User, team: User) -> None:
     """The page that says that they were removed leads there."""
     member = join(team)
