@@ -61,7 +61,7 @@ def read(raw: bytes, content_type: str) -> Component:
     """
     whole = Component()
     open_components, ended, budget = [whole], set[str](), Budget(seconds=4, items=500_000)
-    for line in _END.split(_unfolded(raw, content_type)):
+    for line in _END.split(unfolded(raw, content_type)):
         budget.items()
         if (match := None if _PROSE.match(line) else _NAME.match(line)) is None:
             _continue(open_components[-1], line)
@@ -99,7 +99,7 @@ def _end(kind: str, open_components: list[Component]) -> set[str]:
     return {kind}
 
 
-def _unfolded(raw: bytes, content_type: str) -> str:
+def unfolded(raw: bytes, content_type: str) -> str:
     """Long lines in one piece. They may be folded within a character: then its bytes go together first."""
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in raw[:200]:
         raw = charset.decode(raw, content_type).encode()

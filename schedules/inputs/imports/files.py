@@ -9,6 +9,7 @@ from jobs.reading import charset
 from people.models import User
 from schedules.inputs.imports import calendar, crontab, table, ticktick, todoist
 from schedules.inputs.imports.items import ImportRefused, Item
+from schedules.job_kinds import calendar_lines
 from schedules.job_kinds.calendar_events import ReminderTimes
 
 _SECONDS = 5
@@ -26,7 +27,8 @@ def recognise(raw: bytes) -> Format:
     """Raises ImportRefused."""
     if raw.startswith(b"PK\x03\x04"):
         raise ImportRefused("zip")
-    if re.match(rb"(?:\xef\xbb\xbf)?\s*BEGIN:VCALENDAR", raw, re.IGNORECASE):
+    # In UTF-16, too, and behind what a server put above it.
+    if re.search(rb"(?:\A|[^ -~])[ \t]*BEGIN:VCALENDAR", raw[:4_000].replace(b"\0", b""), re.IGNORECASE):
         return Format.CALENDAR
     text = decoded(raw)
     if text.lstrip().startswith(("{", "[")):
@@ -53,7 +55,12 @@ def decoded(raw: bytes) -> str:
 
 def shown(raw: bytes, which: Format) -> str:
     """The text of a file whose program is known, as the page of its preview sends it back."""
-    return raw.decode("utf-8-sig", "replace") if which is Format.CALENDAR else decoded(raw)
+    if which is not Format.CALENDAR:
+        return decoded(raw)
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return calendar_lines.unfolded(raw, "")
 
 
 def read(user: User, raw: bytes, which: Format, times: ReminderTimes, now: datetime) -> list[Item]:

@@ -98,6 +98,8 @@ def left(items: list[Item]) -> dict[int, Fate]:
         ("\r\nbegin:vcalendar\r\n", Format.CALENDAR),
         (TODOIST[1:].encode("utf-16"), Format.TODOIST),
         ("* * * * * tar x\n", Format.CRONTAB),
+        ("BEGIN:VCALENDAR\n".encode("utf-16"), Format.CALENDAR),
+        ("Warning: none in cal.php on line 3\nBEGIN:VCALENDAR\n", Format.CALENDAR),
     ],
 )
 def test_a_file_is_recognised_by_what_is_in_it(text: str | bytes, which: Format) -> None:
@@ -200,3 +202,13 @@ def test_a_job_with_seconds_in_front_is_no_job_at_another_time(ada: User) -> Non
 
 def test_a_tab_may_stand_behind_the_user_of_a_system_table(ada: User) -> None:
     assert list(said(read(ada, SYSTEM)))[1].startswith("test -x /usr/sbin/anacron")
+
+
+@pytest.mark.parametrize("charset", ["utf-8", "cp1252", "utf-16", "folded"])
+def test_a_calendar_that_its_preview_sends_back_has_the_same_titles(ada: User, charset: str) -> None:
+    text = "BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nUID:1\r\nSUMMARY:Café für Ann\r\nDTSTART:20270105T090000Z\r\n"
+    text += "END:VEVENT\r\nEND:VCALENDAR\r\n"
+    raw = text.encode().replace(b"\xc3\xa9", b"\xc3\r\n \xa9") if charset == "folded" else text.encode(charset)
+    assert (
+        list(said(read(ada, files.shown(raw, files.recognise(raw))))) == list(said(read(ada, raw))) == ["Café für Ann"]
+    )
