@@ -125,3 +125,9 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscripta
                 "weekly_hours", _("Empty the quiet hours, or these hours by weekday: only one of them applies.")
             )
         return cleaned
+
+    def save(self, commit: bool = True) -> User:
+        """Only its own fields: meanwhile there may be another password, or the account be switched off."""
+        user: User = self.instance
+        user.save(update_fields=[*self.fields])
+        return user

@@ -10,8 +10,9 @@ from django.test import Client
 from pytest_django import Settings
 
 from notifications.models import Channel
+from people.account.settings_form import SettingsForm
 from people.models import User
-from tests.make import signed_in
+from tests.make import NOON, signed_in
 
 ANNA = {"name": "Anna", "email": "anna@example.org", "password1": "bell-tower-42", "time_zone": "Europe/Rome"}
 
@@ -114,3 +115,13 @@ def test_the_account_pages_wear_our_frame(client: Client, ada: User, path: str) 
     client.force_login(ada)
     page = client.get(f"/account/{path}").content.decode()
     assert 'class="skip"' in page and "carillon.css" in page
+
+
+def test_settings_overwrite_nothing_that_changed_while_they_were_sent(ada: User) -> None:
+    stored = {name: getattr(ada, name) for name in SettingsForm.base_fields}
+    form = SettingsForm(stored | {"name": "Countess"}, instance=User.objects.get(pk=ada.pk))
+    assert form.is_valid()
+    User.objects.filter(pk=ada.pk).update(is_active=False, password="another", deletion_asked_at=NOON)
+    form.save()
+    ada.refresh_from_db()
+    assert (ada.name, ada.is_active, ada.password, ada.deletion_asked_at) == ("Countess", False, "another", NOON)
