@@ -12,6 +12,8 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
+from common.database.paging import LAST_ID
+from common.database.postgres import query
 from notifications.changes import feed
 from notifications.changes.feed import START, Entry, Position
 from notifications.channels import changes
@@ -234,6 +236,12 @@ def test_the_position_moves_on_although_nothing_is_found(ada: User) -> None:
     page = feed.read(ada.pk, START, 10, ["delivery.*"])
     assert page.changes == [] and page.position.xact > first.xact
     assert feed.read(ada.pk, page.position, 10).changes == []
+
+
+def test_the_position_never_goes_back(ada: User) -> None:
+    [newest] = query("SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS xact", None)
+    ahead = Position(newest.xact, LAST_ID)  # as another server of the database has read it
+    assert feed.read(ada.pk, ahead, 10).position == ahead
 
 
 def test_a_position_of_another_database_is_refused(ada: User) -> None:
