@@ -220,6 +220,11 @@ def test_a_position_of_another_database_starts_afresh_and_repeats_nothing(ada: U
         cursor.execute("UPDATE notifications_feedposition SET xact = %s", [2**62])
     status_webhooks.send_changes()
     assert sent(webhook) == ["delivery.delivered"]
+    finish(make_channel(ada, "webhook"))
+    deadline = time.monotonic() + 60
+    while len(sent(webhook)) < 2 and time.monotonic() < deadline:
+        status_webhooks.send_changes()
+    assert sent(webhook) == ["delivery.delivered"] * 2
 
 
 def test_a_dead_one_is_seen_in_the_history_and_its_owner_is_told(ada: User, receiver: HTTPReceiver) -> None:
