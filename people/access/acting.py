@@ -27,7 +27,7 @@ _OF_OWNERS = {"transfer:export", "people:account-download"}
 _CHANGED_BY_OWNERS = {"people:settings"}
 NOT_FOR_VIEWERS = {
     *("notifications:channel-secret", "schedules:feed-address", "events:inbound", "people:token-new"),
-    *("watches:badges", "watches:status-pages", "watches:status-page"),
+    *("watches:badges", "watches:status-pages", "watches:status-page", "watches:subscribers"),
     *("schedules:new", "schedules:edit", "schedules:import", "events:rule-new", "notifications:channel-new"),
 }
 """Pages that show a secret, with which a program could write, or others read; and forms in the palette or a list."""
