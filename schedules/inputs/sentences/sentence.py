@@ -184,9 +184,7 @@ class Sentence:
     def _take_limits(self) -> None:
         """How often and how long it repeats."""
         self._take_span()
-        if self.hours and self.day and self.every and self.every[1] not in ELAPSED:
-            self._use_hours()
-            self.body = self.spans["hours"].text
+        self._use_clocks()
         follows = False
         for piece in self.pieces:
             length = piece.kinds.get("length", ())
@@ -216,6 +214,16 @@ class Sentence:
         if self.day and isinstance(self.ends, Day):
             self.day = replace(self.day, until=self.ends)
         self.ends = None
+
+    def _use_clocks(self) -> None:
+        """The time of days that come again, from a span of hours or "from 13:00"."""
+        if self.every is None or self.every[1] in ELAPSED:
+            return
+        if self.hours and self.day:
+            self._use_hours()
+            self.body = self.spans["hours"].text
+        elif isinstance(self.starts, Clock) and not self.times:
+            self._use_start()
 
     def _use_hours(self) -> None:
         if self.hours:
