@@ -222,8 +222,12 @@ class Sentence:
         if self.hours and self.day:
             self._use_hours()
             self.body = self.spans["hours"].text
-        elif isinstance(self.starts, Clock) and not self.times:
+        if isinstance(self.starts, Clock):
+            if self.times:
+                raise NotUnderstood("two-times")
             self._use_start()
+        if isinstance(self.ends, Clock):  # of each day, or of the first one?
+            raise NotUnderstood("range", self.spans["ends"].text)
 
     def _use_hours(self) -> None:
         if self.hours:
