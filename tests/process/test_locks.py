@@ -26,8 +26,8 @@ PROCESSES, HOLDINGS, TTL = 50, 60, 0.4
 LONGEST = 120.0  # seconds
 
 
-def work(user: User, log: Path, seed: int, writes: Any) -> None:
-    """Take the lock again and again; some of its holders stall for longer than they have it.
+def work(user: User, log: Path, seed: int, writes: Any, is_over: Any) -> None:
+    """Take the lock again and again until it is over; some of its holders stall for longer than they have it.
 
     Each line of the log is a call with the times before and after it: its history.
     """
@@ -38,7 +38,7 @@ def work(user: User, log: Path, seed: int, writes: Any) -> None:
         def write(what: str, began: float, **more: object) -> None:
             history.write(json.dumps({"what": what, "began": began, "ended": time.monotonic(), **more}) + "\n")
 
-        while writes.value < HOLDINGS:
+        while not is_over.value:
             began = time.monotonic()
             held = holding.acquire(user, "one", TTL, str(seed))
             if not isinstance(held, Held):
@@ -70,8 +70,9 @@ def test_it_never_has_two_holders(tmp_path: Path) -> None:
     connection.close()
     try:
         log, chance, fork = tmp_path / "history", random.Random(7), get_context("fork")
-        count, end, killed = fork.Value("i", lock=False), time.monotonic() + LONGEST, 0
-        workers = [fork.Process(target=work, args=(user, log, seed, count)) for seed in range(PROCESSES)]
+        count, is_over = fork.Value("i", lock=False), fork.Value("b", lock=False)
+        end, killed = time.monotonic() + LONGEST, 0
+        workers = [fork.Process(target=work, args=(user, log, seed, count, is_over)) for seed in range(PROCESSES)]
         for one in workers:
             one.start()
         while (count.value < HOLDINGS or killed < 3) and time.monotonic() < end:
@@ -81,8 +82,9 @@ def test_it_never_has_two_holders(tmp_path: Path) -> None:
                 os.kill(pid, signal.SIGKILL)
                 workers[victim].join()
                 killed += 1
-                workers[victim] = fork.Process(target=work, args=(user, log, 1000 + killed, count))
+                workers[victim] = fork.Process(target=work, args=(user, log, 1000 + killed, count, is_over))
                 workers[victim].start()
+        is_over.value = 1
         for one in workers:
             one.join(60)
             assert not one.is_alive()
