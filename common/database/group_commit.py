@@ -60,11 +60,11 @@ class Combiner(Generic[Request, Result]):
     def __call__(self, request: Request) -> Result:
         call = _Call(request)
         with self._lock:
-            if self._busy:
+            waits = self._busy  # `call.leads` may be set, and `ready` released, as soon as the lock is
+            if waits:
                 self._waiting.append(call)
-            else:
-                self._busy = call.leads = True
-        if not call.leads:
+            self._busy = True
+        if waits:
             self._wait(call)
         if call.result is _PENDING:
             self._lead(call)

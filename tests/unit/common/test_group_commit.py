@@ -67,6 +67,34 @@ def test_a_lone_call_is_executed_by_itself_in_its_own_thread() -> None:
     assert seen == [(threading.get_ident(), [1]), (threading.get_ident(), [2])]
 
 
+def test_a_caller_may_have_to_lead_before_it_begins_to_wait() -> None:
+    gate = Gate()
+    combiner: Combiner[int, int] = Combiner(gate)
+
+    class Lock:
+        """Lets the first batch end when the second caller is listed and does not wait yet."""
+
+        def __init__(self) -> None:
+            self.lock = threading.Lock()
+
+        def __enter__(self) -> None:
+            self.lock.acquire()
+
+        def __exit__(self, *error: object) -> None:
+            is_listed = bool(combiner._waiting)
+            self.lock.release()
+            if is_listed and not gate.opened.is_set():
+                gate.opened.set()
+                first.result(60)
+
+    with ThreadPoolExecutor(2) as threads:
+        first = threads.submit(combiner, 0)
+        assert gate.entered.wait(60)
+        combiner._lock = Lock()  # type: ignore[assignment]
+        assert threads.submit(combiner, 1).result(60) == 10
+    assert gate.batches == [[0], [1]]
+
+
 def test_calls_that_arrive_while_one_is_executed_make_the_next_batch() -> None:
     gate = Gate()
     assert [call.result() for call in run(gate, 5)] == [0, 10, 20, 30, 40, 50]
