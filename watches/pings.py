@@ -25,6 +25,7 @@ MOST_PINGS = 100
 
 TAKEN, TOO_MANY, LOCKED, UNKNOWN = "taken", "too-many", "locked", "unknown"
 _NO_SLOTS = "no-slots"
+_MOST_EDITS = 10  # of a watch, while its pings are being recorded
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +176,9 @@ def _with_tokens(pings: Sequence[NewPing]) -> Sequence[NewPing]:
 def _record(pings: Sequence[NewPing]) -> dict[UUID, str]:
     outcomes = _record_once(pings)
     # More than once where a watch is edited meanwhile, whose slots are not stored; without outcome where it is deleted.
-    while again := [ping for ping in pings if outcomes.get(ping.id) == _NO_SLOTS]:
+    for _edit in range(_MOST_EDITS):
+        if not (again := [ping for ping in pings if outcomes.get(ping.id) == _NO_SLOTS]):
+            break
         compute_slots([ping.token for ping in again if ping.token])
         outcomes |= dict.fromkeys((ping.id for ping in again), UNKNOWN) | _record_once(again)
     return outcomes

@@ -4,6 +4,7 @@ import secrets
 
 from django.conf import settings
 from django.db import transaction
+from django.http import Http404
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
@@ -12,7 +13,6 @@ from common.database.encryption import hashed
 from events.inbound.forms import InboundForm
 from events.models import InboundAddress
 from people.models import User
-from people.models.owned import NotOwned
 from people.user_lock import lock_user
 
 MOST = 20
@@ -40,7 +40,7 @@ def create(user: User, form: InboundForm) -> InboundAddress:
 
 @transaction.atomic
 def change(address: InboundAddress, form: InboundForm) -> None:
-    """From a valid form; an empty secret stays as it is where the scheme does. Raises NotOwned if it was removed."""
+    """From a valid form; an empty secret stays as it is where the scheme does. Raises Http404 if it was removed."""
     _lock(address)
     stored = _secrets(address)
     secret = form.cleaned_data["secret"] or (stored["secret"] if form.cleaned_data["scheme"] == address.scheme else "")
@@ -51,7 +51,7 @@ def change(address: InboundAddress, form: InboundForm) -> None:
 
 @transaction.atomic
 def replace(address: InboundAddress) -> None:
-    """Give it a new secret part; what is posted to the old one gets 404. Raises NotOwned if it was removed."""
+    """Give it a new secret part; what is posted to the old one gets 404. Raises Http404 if it was removed."""
     _lock(address)
     _seal(address, secrets.token_hex(24), _secrets(address)["secret"])
     address.save()
@@ -67,7 +67,7 @@ def _lock(address: InboundAddress) -> None:
     try:
         address.refresh_from_db(from_queryset=InboundAddress.objects.select_for_update(no_key=True))
     except InboundAddress.DoesNotExist:
-        raise NotOwned(InboundAddress.objects.filter(id=address.id)) from None
+        raise Http404 from None
 
 
 def _take(address: InboundAddress, form: InboundForm) -> None:

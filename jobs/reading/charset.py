@@ -39,7 +39,8 @@ def decode(body: bytes, content_type: str) -> str:
         if body.startswith(mark):
             return storable(body[len(mark) :].decode(charset, "replace"))
     head = body[:1024]
-    charsets = [*filter(None, [_wide(body[:200])])] or [*_declared(head, content_type), "utf-8"]
+    wide = _wide(body[:200])
+    charsets = [wide] if wide else [*_declared(head, content_type), "utf-8"]
     if _BYTES.match(charsets[0]):
         with suppress(UnicodeDecodeError):
             return storable(body.decode())

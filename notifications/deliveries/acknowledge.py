@@ -121,8 +121,8 @@ def undo(notification_id: UUID) -> Undone | None:
         channels = order[order.index(again[0].channel_id) :] if order else [one.channel_id for one in again]
         # The latest, so that none comes in quiet hours.
         available_at = max(one.available_at for one in again)
-        options: dict[str, Any] = {"urgent": notification.urgent, "expires_at": again[0].expires_at, "nag_of": first}
-        _send_again(notification, channels, available_at, **options)
+        until, urgent = again[0].expires_at, notification.urgent
+        _send_again(notification, channels, available_at, urgent=urgent, expires_at=until, nag_of=first)
     else:
         execute(_ADVANCE, {"id": notification_id})
     _wake(notification)

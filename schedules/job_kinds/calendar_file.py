@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta, tzinfo
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from zoneinfo import ZoneInfo
 
 from common.parsing.budget import Budget, OverBudget
@@ -203,7 +203,7 @@ class _Reader:
 
     def _end(self, component: Component, name: str) -> Moment | None:
         """An end that cannot be read is none."""
-        with suppress(ValueError):
+        with suppress(ValueError, OverflowError):
             return self._one(component, name)
         return None
 
@@ -224,7 +224,7 @@ class _Reader:
         if match[4] is None or (_IS_DATE.search(parameters) and not int(match[4] + match[5] + (match[6] or "0"))):
             return Moment(f"{year:04}{day:%m%d}")
         second = min(59, int(match[6] or 0))  # 60 is a leap second
-        at = datetime(year, day.month, day.day)  # noqa: DTZ001 - civil
+        at = datetime.combine(day, time())
         at += timedelta(hours=int(match[4]), minutes=int(match[5]), seconds=second)  # the day ends at 24:00
         written = f"{at.year:04}{at:%m%dT%H%M%S}"
         if match[7] == "Z":
@@ -266,7 +266,7 @@ class _Reader:
         """A time; None for what is not one. Without a zone, it has that of the start."""
         try:
             moment = self._moment(parameters, value)
-        except ValueError:
+        except (ValueError, OverflowError):
             return None
         if moment.zone == "" and start.zone:
             zone = "UTC" if start.zone == "UTC" else properties.zone_of(properties.start_of(component)[0])

@@ -173,7 +173,7 @@ class Day:
         """The month, this one or later, from which such a day of each quarter is counted: the first, or the last."""
         is_last = -1 in (self.day, self.nth)
         ahead = (2 * is_last + 1 - since.month) % 3
-        return None if self.month else later(datetime(since.year, since.month, 1), [(ahead, "months")])  # noqa: DTZ001 - civil
+        return None if self.month else later(datetime.combine(since.replace(day=1), time()), [(ahead, "months")])
 
     def ends_before(self, start: datetime, now: datetime) -> bool:
         """Whether the span that begins at `start` would end before it."""

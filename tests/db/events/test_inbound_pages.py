@@ -6,13 +6,13 @@ import json
 from typing import Any
 
 import pytest
+from django.http import Http404
 from django.utils import timezone
 
 from events.inbound import addresses
 from events.inbound.forms import InboundForm
 from events.models import Event, InboundAddress
 from people.models import User
-from people.models.owned import NotOwned
 from tests.db.api.conftest import Api
 from tests.db.events.test_inbound import ORDER, post
 from tests.make import make_user, signed_in
@@ -100,7 +100,7 @@ def test_a_change_beside_a_replaced_or_removed_address_does_not_bring_it_back(ad
     assert address.label == "Store"
     InboundAddress.objects.all().delete()
     for late in (lambda: addresses.change(slow, form), lambda: addresses.replace(slow)):
-        with pytest.raises(NotOwned):
+        with pytest.raises(Http404):
             late()
     assert not InboundAddress.objects.exists()
 

@@ -67,7 +67,7 @@ def test_a_lone_call_is_executed_by_itself_in_its_own_thread() -> None:
     assert seen == [(threading.get_ident(), [1]), (threading.get_ident(), [2])]
 
 
-def test_a_caller_may_have_to_lead_before_it_begins_to_wait() -> None:
+def test_a_caller_may_have_to_lead_before_it_begins_to_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     gate = Gate()
     combiner: Combiner[int, int] = Combiner(gate)
 
@@ -90,7 +90,7 @@ def test_a_caller_may_have_to_lead_before_it_begins_to_wait() -> None:
     with ThreadPoolExecutor(2) as threads:
         first = threads.submit(combiner, 0)
         assert gate.entered.wait(60)
-        combiner._lock = Lock()  # type: ignore[assignment]
+        monkeypatch.setattr(combiner, "_lock", Lock())
         assert threads.submit(combiner, 1).result(60) == 10
     assert gate.batches == [[0], [1]]
 
