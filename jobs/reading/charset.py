@@ -21,6 +21,10 @@ _CHARSETS = re.compile(
 # Of names that browsers know, and Python does not: "x-sjis", "windows-874".
 _PREFIXES = {"x-": "", "windows-": "cp"}
 _PREFIX = re.compile(r"\A(?:x-|windows-(?=[0-9]{3,4}\Z))", re.IGNORECASE)
+_LABELS = {"windows-31j": "cp932", "iso-8859-8-i": "iso8859-8", "gb_2312-80": "gbk", "ks_c_5601-1989": "cp949"}
+# What browsers read instead (encoding.spec.whatwg.org): these hold all characters of the other, and some more.
+_WIDER = {"ascii": "cp1252", "iso8859-1": "cp1252", "iso8859-9": "cp1254", "iso8859-11": "cp874", "tis-620": "cp874"}
+_WIDER |= {"gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932", "euc_kr": "cp949", "big5": "big5hkscs"}
 _BYTES = re.compile(r"utf-8|iso8859|cp125|koi8|mac")
 _IN_HEADER = re.compile(r"charset\s*=\s*[\"']?([\w.:-]{1,40})", re.IGNORECASE | re.ASCII)
 _IN_TEXT = re.compile(rb"(?:charset|encoding)\s*=\s*[\"']?([\w.:-]{1,40})", re.IGNORECASE)
@@ -59,9 +63,10 @@ def _declared(head: bytes, content_type: str) -> Iterator[str]:
     names += [match[1].decode() for match in [_IN_TEXT.search(head)] if match]
     for name in names:
         with suppress(LookupError, ValueError):
-            charset = codecs.lookup(_PREFIX.sub(lambda match: _PREFIXES[match[0].lower()], name)).name
+            label = _PREFIX.sub(lambda match: _PREFIXES[match[0].lower()], name)
+            charset = codecs.lookup(_LABELS.get(name.lower(), label)).name
             if _CHARSETS.fullmatch(charset) and (b"\0" in head or not charset.startswith(("utf-16", "utf-32"))):
-                yield "cp1252" if charset in ("ascii", "iso8859-1") else charset
+                yield _WIDER.get(charset, charset)
 
 
 def _wide(head: bytes) -> str:

@@ -15,6 +15,8 @@ LONGEST = 20_000
 """Characters of what may be found."""
 # Soft hyphens, spaces of no width, and marks of direction: a text that somebody types has none.
 _INVISIBLE = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
+# What Gerrit and others put before JSON, so that no page runs it as a script.
+_GUARD = re.compile(r"\A\s*\)\]\}',?\s*")
 TEXTS.update(
     found_too_much=_("%(count)s characters were found, and at most %(longest)s are kept: choose a smaller part."),
     not_json=_("It is not JSON."),
@@ -48,7 +50,7 @@ def find(how: str, expression: str, page: str, budget: Budget) -> str | None:
 def _in_json(expression: str, page: str, budget: Budget) -> str | None:
     budget.items(page.count(","))
     try:
-        document = json.loads(page, parse_constant=_no_number)
+        document = json.loads(_GUARD.sub("", page, count=1), parse_constant=_no_number)
     except ValueError:
         raise Refusal("not_json") from None
     result: Any = expressions.find(expression, document, budget)

@@ -22,13 +22,13 @@ _NUMBER = re.compile(
     r"(?P<digits>[0-9]{1,3}(?:[ '\u2019\u00a0\u202f\u2009][0-9]{3})+(?![0-9])(?:[.,][0-9]+)?"
     r"|[0-9]+(?:[.,][0-9]+)*|(?<![\w.,/])[.,][0-9]+)"
     r"(?P<exponent>[eE][+-]?[0-9]{1,2}(?!\w))?"
-    r"(?P<times>[kKM](?![\w'])|(?<=[.,][0-9])B(?!\w)|(?<=[.,][0-9])\sM(?!\w)|\s?k(?=[€$£])|[万亿億]"
+    r"(?P<times>[kKM](?![\w'])|(?<=[.,][0-9])B(?!\w)|(?<=[.,][0-9])\sM(?!\w)|\s?k(?=[€$£])"
     r"|\s?¢|\s?(?:[Cc]ents?|[Mm]io|mln|[Mm]illi?on(?:s|en|es)?|[Mm]ill|Mrd|mld|[Mm]illiarden?|bn|[Bb]illion|"
     r"Tsd|[Tt]housand|[Tt]ausend|tys|tis|[Ll]akhs?|[Ll]acs?|[Cc]rores?|Cr|тыс|млн|млрд)(?!\w)\.?)?"
 )
 # By how the word begins; the first that fits.
 _TIMES = {"milliard": 9, "mrd": 9, "mld": 9, "m": 6, "b": 9, "k": 3, "t": 3, "la": 5, "cr": 7, "cent": -2, "¢": -2}
-_TIMES |= {"тыс": 3, "млн": 6, "млрд": 9, "万": 4, "亿": 8, "億": 8}
+_TIMES |= {"тыс": 3, "млн": 6, "млрд": 9}
 _OTHERS = {
     "\u066b": ".",
     "\u066c": "\u2019",
@@ -51,13 +51,22 @@ _RAISED = re.compile("(?<=[0-9])[.,]?([\u2070\u00b9\u00b2\u00b3\u2074-\u2079]{2}
 _SPACED = re.compile(r"(?<=[0-9])(?: ?([.,]) | ([.,]))(?=[0-9]{2}(?![0-9]))")
 # Switzerland's "–.95".
 _NO_WHOLE = re.compile(r"(?<=CHF |Fr\. )[-\u2212\u2013](?=\.[0-9]{2})|[-\u2212\u2013](?=\.[0-9]{2}\s?(?:CHF|Fr\.))")
-# "35€99", and "35€ 99" where no other word follows.
+# "35€99", and "35€ 99" where no other word follows; "£35£99" and "35€99€" are two prices. Sweden's "12:50 kr".
 _CENTS = re.compile(
-    r"(?<![.,])(?<=[0-9])(?:([€$£])([0-9]{2})(?![0-9.,%])|\s?([€$£])\s([0-9]{2})(?=\s*(?:\Z|[*/(|]|inkl|incl|zzgl)))"
+    r"(?<![€$£0-9.,])(?<![€$£]\s)([0-9](?:[0-9.,]*[0-9])?)(?:([€$£])([0-9]{2})(?![0-9.,%]|\s?[€$£])"
+    r"|\s?([€$£])\s([0-9]{2})(?=\s*(?:\Z|[*/(|]|inkl|incl|zzgl)))"
 )
+_COLON = re.compile(r"(?<=[0-9]):([0-9]{2})(?=\s?(?:kr|SEK)\b(?!\s?[0-9]))")
 _BILLIONS = re.compile(r"([€$£¥]\s?[0-9][0-9.,]*)\s?[bB](?!\w)")
 _MILLIONS = re.compile(r"([€$£¥]\s?[0-9][0-9.,]*)\s?[mM]{1,2}(?!\w)|(?<=[0-9])\s?m(?=\s?[€$£¥])")
-_MYRIADS = re.compile(r"([0-9]{1,6})万([0-9]{1,4})(?![0-9.,])")
+# East Asia's groups of four digits: "1億2,800万円", "1만 2,345원", "1.2万", "3万5千円".
+_THOUSANDS = re.compile("(?<![0-9.,])([0-9])[千천](?=[円元원])")
+_AMOUNT = r"[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,6}(?:\.[0-9]{1,2})?"
+_LAST = "[0-9]{1,4}|[0-9],[0-9]{3}"
+_MYRIADS = re.compile(
+    rf"(?<![0-9.,])(?:({_AMOUNT})\s?[億亿억](?:\s?({_AMOUNT})\s?[万萬만])?|({_AMOUNT})\s?[万萬만])"
+    rf"(?:({_LAST})(?![0-9.,])|\s({_LAST})(?=원))?"
+)
 _MIDDLE = re.compile("(?<=[0-9])[\u00b7\u02d9](?=[0-9])")
 _HALVES = re.compile("([0-9]{0,40}) ?([\u00bc\u00bd\u00be])")
 _DOUBTFUL = re.compile(r"[1-9][0-9]{0,2}[.,][0-9]{3}")
@@ -100,9 +109,10 @@ _APART = re.compile(
     rf"|\A{_WHOLE} ([0-9]{{2}})(?=\s?(?:{_NAMES})\s*\Z)"
 )
 _BEFORE = re.compile(rf"(?<![A-Za-z])(?:[A-Z]{{2,3}} ?)??(?P<unit>{_NAMES})[\s.:]{{0,2}}[-\u2212\u2013]?\s?\Z")
+_CENTS_END = re.compile(r"[.,][0-9]{2}\Z")
 _AFTER = re.compile(
     rf"(?:(?:(?<=[.,][0-9]{{2}}) - |(?:-|\s?(?:\u2013|to|bis|a|à)\s?))(?P<until>[0-9][0-9.,]*))?\s?(?P<unit>{_NAMES})"
-    "(?![A-Za-z0-9])"
+    r"(?!(?<=[A-Za-z])[A-Za-z])(?P<next>[0-9][0-9., ]*)?"
 )
 # A word right before a number that names what is sold, as none of these does.
 _NAME = re.compile(
@@ -192,8 +202,16 @@ def _first(text: str, matches: Sequence[re.Match[str]]) -> re.Match[str] | None:
 
 
 def _after(text: str, match: re.Match[str]) -> re.Match[str] | None:
-    """The currency after a number, or after the range that it begins; "iPhone 15 – 799 €" is none."""
-    if (found := _AFTER.match(text, match.end())) is None or found["until"] is None:
+    """The currency after a number, or after the range that it begins; "iPhone 15 – 799 €" is none.
+
+    Of "19,99 €24,99 €" it is the first number's, of "10 €19.99" the next one's.
+    """
+    if (found := _AFTER.match(text, match.end())) is None:
+        return None
+    is_next_ones = found["next"] and not _CENTS_END.search(match["digits"])
+    if is_next_ones and not text.startswith(found["unit"], found.end("next")):
+        return None
+    if found["until"] is None:
         return found
     before = text[max(0, match.start("digits") - 30) : match.start("digits")]
     if not match["digits"].isdigit() or _NAME.search(before) is None:
@@ -234,18 +252,22 @@ def _in_ascii(text: str) -> str:
             str(unicodedata.decimal(letter)) if letter > "\x7f" and letter.isdecimal() else _OTHERS.get(letter, letter)
             for letter in text
         )
-    text = _CENTS.sub(lambda match: f".{match[2] or match[4]}{match[1] or match[3]}", _SPACED.sub(r"\1\2", text))
+    text = _CENTS.sub(_joined, _COLON.sub(r".\1", _SPACED.sub(r"\1\2", text)))
     text = _APART.sub(_joined, _NO_WHOLE.sub("0", text))
-    text = _MYRIADS.sub(
-        lambda match: str(int(match[1]) * 10_000 + int(match[2])), _MILLIONS.sub(r"\1M", _BILLIONS.sub(r"\1bn", text))
-    )
+    text = _MILLIONS.sub(r"\1M", _BILLIONS.sub(r"\1bn", text))
+    text = _MYRIADS.sub(_of_myriads, _THOUSANDS.sub(r"\g<1>000", text))
     return _DASHED.sub(lambda match: f"{re.sub('[^0-9]', '', match[1])}.00", text)
 
 
 def _joined(match: re.Match[str]) -> str:
-    """The whole part and the cents that stand apart from it."""
-    whole, cents = filter(None, match.groups())
-    return f"{whole}{',' if '.' in whole else '.'}{cents}"
+    """The whole part, the cents that stand apart from it, and the currency between them."""
+    whole, *currency, cents = filter(None, match.groups())
+    return f"{whole}{',' if '.' in whole else '.'}{cents}{''.join(currency)}"
+
+
+def _of_myriads(match: re.Match[str]) -> str:
+    parts = (Decimal(part.replace(",", "")) for part in match.groups("0"))
+    return f"{sum(part * size for part, size in zip(parts, (10**8, 10**4, 10**4, 1, 1), strict=True)):.0f}"
 
 
 def _decimal(match: re.Match[str], mark: str) -> Decimal | None:

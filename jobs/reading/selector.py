@@ -20,6 +20,8 @@ TEXTS.update(
 
 # Attributes that say what an element without a text is: microdata, a field of a form, stars, a picture.
 _INSTEAD = ("content", "value", "aria-label", "alt", "title")
+# A browser's selectors find nothing inside these: what stands there is a pattern, or for those without scripts.
+_NOT_FOUND = ("template", "noscript")
 
 
 def _of_type(context: Any) -> float:
@@ -49,13 +51,13 @@ class _Translator(HTMLTranslator):
 
 @lru_cache(maxsize=1_000)
 def compiled(selector: str) -> tuple[etree.XPath, str]:
-    """The path to the first element, and the attribute whose value is wanted instead of the text. Raises Invalid."""
+    """The path to the elements, and the attribute whose value is wanted instead of the text. Raises Invalid."""
     check_length(selector)
     try:
         result = parse(selector)
         attributes = {_attribute(one.pseudo_element) for one in result}
         path = "|".join(_Translator().selector_to_xpath(one) for one in result)
-        compiled_path = etree.XPath(f"({path})[1]", extensions={(None, "of_type"): _of_type})
+        compiled_path = etree.XPath(path, extensions={(None, "of_type"): _of_type})
     except (SelectorError, ValueError, RecursionError, etree.XPathError):
         raise Invalid("selector_syntax") from None
     if len(attributes) > 1:
@@ -64,7 +66,10 @@ def compiled(selector: str) -> tuple[etree.XPath, str]:
 
 
 def find(selector: str, page: str) -> str | None:
-    """Return the text of the first element that matches, or its attribute; None where none does. Raises Invalid."""
+    """Return the text of the first element that matches, or its attribute; None where none does. Raises Invalid.
+
+    One inside a template counts where no other matches.
+    """
     path, attribute = compiled(selector)
     if (root := plain.tree(page)) is None:
         return None
@@ -73,14 +78,15 @@ def find(selector: str, page: str) -> str | None:
             body = etree.Element("tbody")
             rows[0].addprevious(body)
             body.extend(rows)
-    for element in path(root):
-        if attribute:
-            text = element.get(attribute, "")
-        else:  # somebody may want the price before, which is struck out
-            text = plain.of_element(element, is_value=True) or plain.of_element(element)
-            text = text or next(filter(None, map(element.get, _INSTEAD)), "")
-        return " ".join(text.split())
-    return None
+    if not (elements := path(root)):
+        return None
+    element = next((one for one in elements if next(one.iterancestors(*_NOT_FOUND), None) is None), elements[0])
+    if attribute:
+        text = element.get(attribute, "")
+    else:  # somebody may want the price before, which is struck out
+        text = plain.of_element(element, is_value=True) or plain.of_element(element)
+        text = text or next(filter(None, map(element.get, _INSTEAD)), "")
+    return " ".join(text.split())
 
 
 def _attribute(pseudo: Any) -> str:

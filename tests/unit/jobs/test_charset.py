@@ -42,6 +42,12 @@ def test_what_a_page_declares_itself_counts_where_the_header_is_silent() -> None
         ("windows-874", "cp874", "ราคา"),
         ("tis-620", "cp874", "ราคา"),
         ("x-sjis", "cp932", "価格"),
+        ("shift_jis", "cp932", "価格①㈱"),
+        ("windows-31j", "cp932", "価格①"),
+        ("gb2312", "gbk", "價格"),
+        ("euc-kr", "cp949", "똠방각하"),
+        ("iso-8859-9", "cp1254", "fiyat “10” – €"),
+        ("iso-8859-8-i", "iso8859-8", "מחיר"),
     ):
         page = f'<meta charset="{charset}">{text}'
         assert decode(page.encode(codec), "text/html") == page
