@@ -1,0 +1,56 @@
+"""Machines that start together each run `migrate`: one at a time."""
+
+from __future__ import annotations
+
+import pytest
+from django.core.management import call_command
+from django.db import connection, transaction
+
+from common.database.postgres import query
+from common.management.commands import migrate
+from work.backup import postgres
+
+pytestmark = pytest.mark.django_db
+
+
+def is_free() -> bool:
+    with transaction.atomic():
+        [row] = query("SELECT pg_try_advisory_xact_lock(%s) AS free", [migrate.LOCK])
+        transaction.set_rollback(True)
+    return bool(row.free)
+
+
+def test_migrate_waits_for_another(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    waits: list[float] = []
+    with postgres.connect() as other:
+        other.execute("SELECT pg_advisory_lock(%s)", [migrate.LOCK])
+
+        def wait(seconds: float) -> None:
+            waits.append(seconds)
+            if len(waits) == 2:
+                other.execute("SELECT pg_advisory_unlock_all()")
+
+        monkeypatch.setattr(migrate.time, "sleep", wait)
+        call_command("migrate", verbosity=0)
+    assert len(waits) == 2
+    assert capsys.readouterr().err.count("Another process migrates this database") == 1
+    assert is_free()
+
+
+def test_what_waits_holds_up_no_index_that_is_made_concurrently(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its transaction has no snapshot and no id of its own between two questions."""
+    seen = []
+
+    def run(*_: object, **__: object) -> None:
+        seen.extend(
+            query(
+                "SELECT state, backend_xmin, backend_xid FROM pg_stat_activity"
+                " WHERE datname = current_database() AND query LIKE '%%pg_try_advisory_xact_lock%%' AND pid <> %s",
+                [connection.connection.info.backend_pid],
+            )
+        )
+        assert not is_free()
+
+    monkeypatch.setattr(migrate.Stock, "handle", run)
+    call_command("migrate", verbosity=0)
+    assert [(row.state, row.backend_xmin, row.backend_xid) for row in seen] == [("idle in transaction", None, None)]
