@@ -5,6 +5,7 @@ Without DATABASE_URL or REDIS_URL, an embedded engine is started in `var/` (see 
 
 import os
 import sys
+from email.utils import parseaddr
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -56,8 +57,8 @@ VERSION = "1.0.0"
 # --- Addresses -------------------------------------------------------------------------------------------------------
 DEBUG = env.flag("DEBUG", False)
 BASE_URL = env.origin("BASE_URL", f"http://127.0.0.1:{env.integer('PORT', 8000)}")
-OLD_HOSTS = env.listing("OLD_HOSTS", [])  # of which links were sent
-ALLOWED_HOSTS = env.listing("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"]) + OLD_HOSTS
+OLD_HOSTS = env.hosts("OLD_HOSTS", [])  # of which links were sent
+ALLOWED_HOSTS = env.hosts("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"]) + OLD_HOSTS
 CSRF_TRUSTED_ORIGINS = [BASE_URL]
 API_ORIGINS = env.origins("API_ORIGINS")  # sites whose scripts may call the API
 FLOWS = env.listing("FLOWS", [])  # packages of flows beside Carillon's own
@@ -105,7 +106,7 @@ SERVICE_URLS = {
 }
 
 # Hosts of the push services that browsers may name; with a dot in front, every host below it.
-PUSH_SERVICES = env.listing(
+PUSH_SERVICES = env.hosts(
     "PUSH_SERVICES",
     [
         "fcm.googleapis.com",  # Chrome, Edge on Android, and those that are built on Chrome
@@ -281,19 +282,20 @@ SENDS_PER_PERSON_PER_DAY = env.integer("SENDS_PER_PERSON_PER_DAY", 1_000)  # wit
 # --- Retention -------------------------------------------------------------------------------------------------------
 CHANGES_KEPT_DAYS = 7
 # Events that changes became must be known at least as long: a restored backup has the changes read again.
-EVENTS_KEPT_DAYS = env.days("EVENTS_KEPT_DAYS", 7, CHANGES_KEPT_DAYS)
-JOBS_KEPT_DAYS = env.days("JOBS_KEPT_DAYS", 90)
-INBOUND_KEPT_DAYS = env.days("INBOUND_KEPT_DAYS", 90)
-HISTORY_KEPT_DAYS = env.days("HISTORY_KEPT_DAYS", 365, 0)  # 0: for ever
-INTERVENTIONS_KEPT_DAYS = env.days("INTERVENTIONS_KEPT_DAYS", 730, 30)  # see the trigger of their table
+_MOST_DAYS = 3_650
+EVENTS_KEPT_DAYS = env.integer("EVENTS_KEPT_DAYS", 7, CHANGES_KEPT_DAYS, _MOST_DAYS)
+JOBS_KEPT_DAYS = env.integer("JOBS_KEPT_DAYS", 90, 1, _MOST_DAYS)
+INBOUND_KEPT_DAYS = env.integer("INBOUND_KEPT_DAYS", 90, 1, _MOST_DAYS)
+HISTORY_KEPT_DAYS = env.integer("HISTORY_KEPT_DAYS", 365, 0, _MOST_DAYS)  # 0: for ever
+INTERVENTIONS_KEPT_DAYS = env.integer("INTERVENTIONS_KEPT_DAYS", 730, 30, _MOST_DAYS)  # see the trigger of their table
 
 # --- Backups ---------------------------------------------------------------------------------------------------------
 BACKUP_KEY = env.secret("BACKUP_KEY", "")
 BACKUP_TO = env.text("BACKUP_TO", "")  # a folder, or s3://bucket/prefix; empty: none but by `manage.py backup`
 if BACKUP_TO and not BACKUP_KEY:
     raise env.Misconfigured("BACKUP_KEY", "is not set, but BACKUP_TO is", "AGE-SECRET-KEY-1…")
-BACKUP_EVERY_HOURS = max(1, env.integer("BACKUP_EVERY_HOURS", 24))
-BACKUP_KEEP = max(0, env.integer("BACKUP_KEEP", 14))  # 0: all
+BACKUP_EVERY_HOURS = env.integer("BACKUP_EVERY_HOURS", 24, 1)
+BACKUP_KEEP = env.integer("BACKUP_KEEP", 14)  # 0: all
 
 # --- Time and language -----------------------------------------------------------------------------------------------
 LANGUAGE_CODE = "en-gb"
@@ -304,6 +306,8 @@ TIME_ZONE = "UTC"
 
 # --- Mail ------------------------------------------------------------------------------------------------------------
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.text("DEFAULT_FROM_EMAIL", "Carillon <carillon@localhost>")
+if "@" not in parseaddr(DEFAULT_FROM_EMAIL)[1]:
+    raise env.Misconfigured("DEFAULT_FROM_EMAIL", "contains no email address", "Carillon <carillon@example.org>")
 MAIL_RETURN_PATH = env.mailbox("MAIL_RETURN_PATH")  # the envelope's sender, who gets what mail servers report
 if _email_url:
     EMAIL_BACKEND = "notifications.net.smtp.Backend"  # Django's, with a deadline, and the stage of a failure

@@ -37,12 +37,16 @@ def flag(name: str, default: bool) -> bool:
     return value in {"1", "true", "yes", "on"}
 
 
-def integer(name: str, default: int) -> int:
+def integer(name: str, default: int, least: int = 0, most: int | None = None) -> int:
     value = text(name, str(default))
     try:
-        return int(value)
+        number = int(value)
     except ValueError:
         raise Misconfigured(name, f"is “{value}”, which is not a whole number", str(default)) from None
+    if number < least or (most is not None and number > most):
+        wanted = f"at least {least}" if most is None else f"from {least} to {most}"
+        raise Misconfigured(name, f"is {number}, but must be {wanted}", str(default))
+    return number
 
 
 def choice(name: str, values: Sequence[str]) -> str:
@@ -53,19 +57,17 @@ def choice(name: str, values: Sequence[str]) -> str:
     raise Misconfigured(name, f"is “{value}”, but must be one of {', '.join(values)}", values[0])
 
 
-_MOST_DAYS = 3_650
-
-
-def days(name: str, default: int, least: int = 1) -> int:
-    count = integer(name, default)
-    if not least <= count <= _MOST_DAYS:
-        raise Misconfigured(name, f"is {count}, but must be from {least} to {_MOST_DAYS}", str(default))
-    return count
-
-
 def listing(name: str, default: list[str]) -> list[str]:
     """Comma-separated values, without blanks and empty ones."""
     return _split_list(text(name, ",".join(default)))
+
+
+def hosts(name: str, default: list[str]) -> list[str]:
+    """Comma-separated names of hosts."""
+    given = listing(name, default)
+    if wrong := [host for host in given if "/" in host]:
+        raise Misconfigured(name, f"contains “{wrong[0]}”, which is not the name of a host", "carillon.example.org")
+    return given
 
 
 _LONGEST_SPREAD = 3_600

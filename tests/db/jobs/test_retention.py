@@ -96,4 +96,4 @@ def test_beat_runs_them(entry: str) -> None:
 def test_days_that_are_none_are_refused_at_the_start(monkeypatch: pytest.MonkeyPatch, days: str) -> None:
     monkeypatch.setenv("JOBS_KEPT_DAYS", days)
     with pytest.raises(env.Misconfigured, match="JOBS_KEPT_DAYS"):
-        env.days("JOBS_KEPT_DAYS", 90)
+        env.integer("JOBS_KEPT_DAYS", 90, 1, 3650)
