@@ -56,10 +56,13 @@ _PATTERNS = [
             "/badge/",
             "/checks/",
             "/subscription/",
+            "/stop/",
+            "/leave/",
+            "/join/",
         ),
         re.compile(
-            r"(/account/(?:password/reset/key|confirm-email)/|/address/(?:refuse|undo)/|/answer/|/unsubscribe/|/in/|/calendar/"
-            r"|/ping/|/badge/|/subscription/|/api/v3/checks/)"
+            r"(/account/(?:password/reset/key|confirm-email)/|/address/(?:refuse|undo)/|/answer/|/unsubscribe/"
+            r"|/in/(?:boards/)?|/calendar/|/ping/|/badge/|/subscription/|/stop/|/leave/|/teams/join/|/api/v3/checks/)"
             r"[\w:=%.~-]+"
         ),
         rf"\1{_HIDDEN}",

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import sys
+from pathlib import Path
 
 import pytest
 from django.db import IntegrityError, connection
 
 from common.texts.log_line import LogLine
 from config import logs
+from tests.db.every_url import every_url
 
 PLANTED = "pLaNtEd0123456789pLaNtEd0123456789"
 
@@ -45,6 +48,19 @@ def test_a_secret_is_blotted_out_and_the_rest_stays(line: str) -> None:
     redacted = logs.redact(line)
     assert PLANTED not in redacted
     assert "•••" in redacted
+
+
+def test_the_secrets_of_addresses_are_in_no_log_of_carillon_or_nginx() -> None:
+    """Of each URL whose parameter is a permission, and of the two that are not Django's or take an id."""
+    site = (Path(__file__).parents[2] / "deploy" / "nginx.conf").read_text()
+    blotted = re.compile(re.findall(r"~(\^\S+) /\$carillon_place/-;", site)[0].replace("(?<", "(?P<"))
+    secrets = {"token", "key", "secret"}
+    urls = [url for url in every_url() if secrets & set(url.takes)]
+    paths = [url.path(dict.fromkeys(url.takes, PLANTED)) for url in urls]
+    assert len(paths) > 12
+    for path in [*paths, f"/ping/{PLANTED}/start", f"/api/v3/checks/{PLANTED}/pause"]:
+        assert PLANTED not in logs.redact(f'127.0.0.1:5000 - "GET {path} HTTP/1.1" 200'), path
+        assert blotted.match(path), path
 
 
 @pytest.mark.parametrize(
