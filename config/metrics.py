@@ -6,7 +6,6 @@ from secrets import compare_digest
 from django.conf import settings
 from django.db import Error
 from django.http import Http404, HttpRequest, HttpResponse
-from django.utils import timezone
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
@@ -94,9 +93,9 @@ class Numbers(Collector):
             age = (fire.read_clock().now - seen).total_seconds()
             yield GaugeMetricFamily("carillon_beat_age_seconds", "Since any beat was seen.", value=max(0.0, age))
         yield GaugeMetricFamily("carillon_on_hold", "Nothing is done until it is released.", value=hold.is_on())
-        if (taken := newest.last()) is not None:
-            age = (timezone.now() - taken).total_seconds()
-            yield GaugeMetricFamily("carillon_backup_age_seconds", "Since the data of the newest backup.", value=age)
+        if (past := newest.age()) is not None:
+            text = "Since the data of the newest backup; before the first one, since the installation began."
+            yield GaugeMetricFamily("carillon_backup_age_seconds", text, value=past.total_seconds())
         if settings.CANARY and (ago := canary.age()) is not None:
             yield GaugeMetricFamily(
                 "carillon_canary_age_seconds", "Since the slot of the last canary that arrived.", value=ago

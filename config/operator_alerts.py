@@ -107,7 +107,10 @@ class OperatorAlerts(threading.Thread):
                         _send(Alert(operator, problem.key, problem.words()))
 
 
-_ALL = {*("beat", "broker", "database", "dead", "disk", "late", "periodic", "provider", "queue", "redis", "schedule")}
+_ALL = {
+    *("backup", "beat", "broker", "database", "dead", "disk", "late"),
+    *("periodic", "provider", "queue", "redis", "schedule"),
+}
 
 
 def _is_away(broker: list[Problem]) -> bool:
@@ -118,13 +121,13 @@ def _find(open_keys: set[str], broker: list[Problem], queues: list[Problem] | No
     """Return the problems, and the checks that are not made: they would only show what a problem has caused."""
     result, unknown = [*broker, *(queues or [])], set()
     if queues is None:
-        unknown |= {"queue", "periodic"}
+        unknown |= {"queue", "periodic", "backup"}
     beat = clock.beat()
     result += beat
     if beat or queues:
-        unknown |= {"periodic"}
+        unknown |= {"periodic", "backup"}
     if "periodic" not in unknown:
-        result += clock.periodic_tasks()
+        result += clock.periodic_tasks() + problems.backups()
     if _is_away(broker) or queues:
         unknown |= {"late"}
     else:

@@ -10,6 +10,7 @@ from django.db.models import Max
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from common.database.postgres import query
 from work.models import Backup
 
 
@@ -25,13 +26,29 @@ def is_due() -> bool:
     return (taken := last()) is None or timezone.now() - taken >= timedelta(hours=settings.BACKUP_EVERY_HOURS)
 
 
+def age() -> timedelta | None:
+    """Since the data of the newest good backup; without one, since the installation began. None: nobody wants any."""
+    if (since := last()) is None:
+        if not settings.BACKUP_TO:
+            return None
+        [row] = query("SELECT min(applied) AS since FROM django_migrations", [])
+        since = row.since
+    return timezone.now() - since
+
+
+def is_late() -> bool:
+    """Whether nothing came to BACKUP_TO for two intervals."""
+    most = timedelta(hours=2 * settings.BACKUP_EVERY_HOURS)
+    return bool(settings.BACKUP_TO) and (age() or most) >= most
+
+
 def problem() -> str:
     """A sentence for operators if the newest backup is older than two intervals; empty if all is well."""
     if not settings.BACKUP_TO:
         return ""
     if (taken := last()) is None:
         return _("There is no backup yet. If this stays so, read the logs of the workers.")
-    if timezone.now() - taken < timedelta(hours=2 * settings.BACKUP_EVERY_HOURS):
+    if not is_late():
         return ""
     return _("The newest backup is of %(when)s UTC. Read the logs of the workers.") % {
         "when": f"{taken:%Y-%m-%d %H:%M}"

@@ -21,6 +21,7 @@ from common.database.postgres import column, query
 from common.redis import client, served_queues
 from common.texts.numbers import grouped
 from work import health
+from work.backup import newest
 from work.broker import backlog
 from work.kinds import KINDS, Kind
 from work.reasons import Reason
@@ -208,6 +209,14 @@ def disks(open_keys: Collection[str]) -> list[Problem]:
             raise
         problems.append(DATABASE_FULL)
     return problems
+
+
+def backups() -> list[Problem]:
+    return [Problem("backup:late", _backup)] if newest.is_late() else []
+
+
+def _backup() -> Words:
+    return Words(_("Backups do not succeed"), newest.problem(), page("admin:index"))
 
 
 def _has_room() -> bool:

@@ -44,6 +44,7 @@ from work.broker import backlog
 from work.dead_letters import Which, Who
 from work.engine import runner
 from work.kinds import KINDS, kind_of
+from work.models import Backup
 from work.operators import problems
 
 SENT: list[tuple[str, str, str]] = []
@@ -227,6 +228,27 @@ def test_periodic_tasks_that_do_not_run_are_told(boss: User, watch: OperatorAler
         "The periodic task rescue does not run",
     ]
     cache.delete(periodic_runs._key("work.rescue"))
+
+
+@pytest.mark.parametrize("was_taken", [True, False])
+def test_backups_that_do_not_succeed_are_told(
+    was_taken: bool, boss: User, watch: OperatorAlerts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where none ever did."""
+    monkeypatch.setattr(settings, "BACKUP_TO", "/srv/backups")
+    past = timezone.now() - timedelta(hours=49)
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE django_migrations SET applied = now() - interval '47 hours'")
+    if was_taken:
+        Backup.objects.create(name="old.age", size=1, taken_at=past)
+    else:
+        assert look(watch) == []
+        with connection.cursor() as cursor:
+            cursor.execute("UPDATE django_migrations SET applied = now() - interval '49 hours'")
+    assert look(watch) == ["Backups do not succeed"]
+    assert look(watch) == ["Backups do not succeed"]
+    Backup.objects.create(name="new.age", size=1, taken_at=timezone.now())
+    assert look(watch)[1:] == ["Over: Backups do not succeed"]
 
 
 def test_work_that_waits_is_told(boss: User, watch: OperatorAlerts) -> None:
