@@ -5,9 +5,11 @@ A mail is accepted once its ping is committed. While the database is away, its s
 
 import asyncio
 import logging
+import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from email import message_from_bytes
+from contextlib import suppress
+from email import message_from_string
 from email.errors import MessageError
 from email.header import decode_header, make_header
 from functools import partial
@@ -18,6 +20,9 @@ from aiosmtpd.smtp import SMTP, Envelope, Session
 from django.conf import settings
 from django.db import connection
 
+from common.parsing.budget import OverBudget
+from common.parsing.pool import parsed
+from jobs.reading import charset, mails
 from watches import pings
 from watches.models import Watch
 from watches.pings import LARGEST_OUTPUT, NewPing
@@ -29,6 +34,7 @@ LARGEST_MAIL = 2_000_000  # bytes
 _MOST_OPEN = 50  # connections; each keeps its mail in memory
 _SECONDS = 60.0  # of silence, after which a connection is closed
 _HEAD = 65_536  # bytes of a mail in which its subject is looked for
+_ENCODED = re.compile(rb"^Content-Transfer-Encoding:\s*(?:base64|quoted-printable)", re.IGNORECASE | re.MULTILINE)
 
 _UNKNOWN = "550 5.1.1 No watch has this address"
 _AWAY = "451 4.3.0 The database does not answer. Try again"
@@ -59,7 +65,7 @@ class Receiver:
         raw = envelope.original_content or b""
         token = _token(envelope.rcpt_tos[0])
         assert token is not None  # noqa: S101 - as it was taken
-        return await self._ask(partial(_record, NewPing(token, "success", output=_text(raw), size=len(raw))))
+        return await self._ask(partial(_record, token, raw))
 
     async def _ask(self, call: Callable[[], str]) -> str:
         return await asyncio.get_running_loop().run_in_executor(self._thread, _or_away, call)
@@ -111,8 +117,8 @@ def _known(token: UUID) -> str:
     return "250 2.1.5 OK" if exists else _UNKNOWN
 
 
-def _record(ping: NewPing) -> str:
-    [outcome] = pings.record([ping])
+def _record(token: UUID, raw: bytes) -> str:
+    [outcome] = pings.record([NewPing(token, "success", output=_text(raw), size=len(raw))])
     return _ANSWERS[outcome]
 
 
@@ -128,11 +134,21 @@ def _or_away(call: Callable[[], str]) -> str:
 
 
 def _text(raw: bytes) -> str:
-    """The subject in letters, then the mail as it came, as far as it is stored."""
-    subject = message_from_bytes(raw[:_HEAD].partition(b"\r\n\r\n")[0]).get("Subject", "")
+    """The subject in letters, the texts too if they are encoded, then the mail as it came, as far as it is stored."""
+    head = charset.decode(raw[:_HEAD].partition(b"\r\n\r\n")[0], "")
+    subject = message_from_string(head).get("Subject", "")
     try:
         subject = str(make_header(decode_header(subject)))
     except (MessageError, ValueError, LookupError):
         subject = str(subject)
-    text = f"{subject}\n\n".encode(errors="replace") + raw
+    text = f"{subject}\n\n{_decoded(raw[:LARGEST_OUTPUT])}".encode(errors="replace") + raw
     return text[:LARGEST_OUTPUT].decode("utf-8", "replace").replace("\0", "")
+
+
+def _decoded(raw: bytes) -> str:
+    """In these, no words of a watch would be found. Raises ParsingUnavailable."""
+    if _ENCODED.search(raw) is None:
+        return ""
+    with suppress(OverBudget):
+        return f"{parsed(mails.texts, raw)}\n\n"
+    return ""

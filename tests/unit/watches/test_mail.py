@@ -2,9 +2,38 @@
 
 from __future__ import annotations
 
+import base64
+import quopri
+
 import pytest
 
 from watches import mail
+
+
+def test_a_subject_may_be_in_letters_already() -> None:
+    assert mail._text("Subject: Größe\r\n\r\nDone.".encode()).startswith("Größe\n\n")
+
+
+WORDS = "FEHLGESCHLAGEN für heute"
+ENCODED = {"base64": base64.encodebytes, "quoted-printable": quopri.encodestring, "8bit": bytes}
+
+
+@pytest.mark.parametrize("encoding", ENCODED)
+def test_words_are_found_in_texts_as_mail_programs_encode_them(encoding: str) -> None:
+    text = f"Backup of the {'very ' * 11}large disk: {WORDS}".encode()
+    mime = b"MIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=x\r\n\r\n--x\r\n"
+    head = f"Content-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: {encoding}\r\n\r\n".encode()
+    file = b"\r\n--x\r\nContent-Type: application/zip\r\nContent-Transfer-Encoding: base64\r\n\r\nRklMRQ==\r\n--x--\r\n"
+    shown = mail._text(mime + head + ENCODED[encoding](text) + file)
+    assert WORDS in shown
+    assert "FILE" not in shown
+
+
+def test_a_mail_whose_parts_are_nested_without_end_is_stored_as_it_came() -> None:
+    raw = b"Content-Transfer-Encoding: base64\r\n" + b"".join(
+        f"Content-Type: multipart/mixed; boundary=x{n}\r\n\r\n--x{n}\r\n".encode() for n in range(2_000)
+    )
+    assert mail._text(raw).strip().startswith("Content-Transfer-Encoding")
 
 
 @pytest.mark.parametrize(

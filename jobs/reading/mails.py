@@ -1,0 +1,19 @@
+"""The texts of a mail (RFC 5322, MIME) in letters. It runs in a child process, which bounds its time and memory."""
+
+from email import message_from_bytes
+from email.message import Message
+
+from jobs.reading.charset import decode
+
+_MOST = 20  # texts
+
+
+def texts(raw: bytes) -> str:
+    """What a mail says in its texts, without the encoding in which they travelled; its files are left out."""
+    parts = [part for part in message_from_bytes(raw).walk() if part.get_content_maintype() == "text"]
+    return "\n\n".join(filter(None, map(_text, parts[:_MOST])))
+
+
+def _text(part: Message) -> str:
+    content = part.get_payload(decode=True)
+    return decode(content, str(part.get("Content-Type", ""))).strip() if isinstance(content, bytes) else ""
