@@ -136,7 +136,8 @@ class _Reader:
 
     def _due(self, event: FileEvent, component: Component) -> None:
         """Of a task counts when it is due; a repeated one keeps its start, to which its rule belongs."""
-        event.is_cancelled = event.is_cancelled or "COMPLETED" in component.properties
+        is_done = "COMPLETED" in component.properties or component.value("PERCENT-COMPLETE") == "100"
+        event.is_cancelled = event.is_cancelled or is_done
         due = self._one(component, "DUE")
         start = event.start or due
         if start is None:

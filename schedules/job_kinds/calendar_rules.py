@@ -177,6 +177,8 @@ def _may_lack(parts: dict[str, str], days: str) -> bool:
     """Whether some month does not have one of these days."""
     if parts.get("FREQ") not in ("MONTHLY", "YEARLY") or "BYDAY" in parts:
         return False
+    if "366" in parts.get("BYYEARDAY", ""):
+        return True
     return not all(day.lstrip("+-").isdigit() and abs(int(day)) <= _SHORTEST for day in days.split(","))
 
 

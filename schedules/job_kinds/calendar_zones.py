@@ -104,7 +104,7 @@ def _cities() -> dict[str, str]:
 
 
 def _offset(written: str) -> tzinfo | None:
-    if (match := _OFFSET.fullmatch(written.strip())) is None or int(match[2]) > 14:
+    if (match := _OFFSET.fullmatch(written.strip(" ()"))) is None or int(match[2]) > 14:
         return None
     ahead = timedelta(hours=int(match[2]), minutes=int(match[3] or 0))
     return timezone(ahead if match[1] == "+" else -ahead)

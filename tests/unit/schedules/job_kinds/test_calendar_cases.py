@@ -154,6 +154,7 @@ ZONES = {
     "GMT Standard Time 1": ("DTSTART;TZID=GMT Standard Time 1:20260105T090000", "01-05 09:00"),
     "tzone": ("DTSTART;TZID=tzone://Microsoft/Utc:20260105T090000", "01-05 09:00"),
     "an offset": ("DTSTART;TZID=UTC-06:00:20260105T090000", "01-05 15:00"),
+    "an offset in brackets": ('DTSTART;TZID="(GMT +01:00)":20260105T090000', "01-05 08:00"),
     "an offset in quotes": ('DTSTART;TZID="GMT+0530":20260105T090000', "01-05 03:30"),
     "Windows' name": ("DTSTART;TZID=Pacific Standard Time:20260105T090000", "01-05 17:00"),
     "Outlook's words": ('DTSTART;TZID="(UTC+01:00) Amsterdam, Berlin, Bern, Rome, Stockholm, Vienna":20260105T090000', "01-05 08:00"),
@@ -192,7 +193,8 @@ def test_a_date_without_a_year_is_a_birthday(start: str) -> None:
 def test_what_cannot_be_said_is_not_guessed() -> None:
     forward = one("DTSTART:20260131T090000Z", "RRULE:RSCALE=GREGORIAN;FREQ=MONTHLY;SKIP=FORWARD;COUNT=3")
     hebrew = one(Z, "RRULE:RSCALE=HEBREW;FREQ=YEARLY")
-    assert "SKIP" in rings(forward) and "RSCALE" in rings(hebrew)
+    last_day = one("DTSTART:20240101T090000Z", "RRULE:RSCALE=GREGORIAN;FREQ=YEARLY;BYYEARDAY=-366;SKIP=FORWARD;COUNT=5")
+    assert "SKIP" in rings(forward) and "RSCALE" in rings(hebrew) and "SKIP" in rings(last_day)
 
 
 @pytest.mark.parametrize("why", ZONES)
@@ -310,6 +312,7 @@ def task(*lines: str) -> str:
         (["DTSTART:20260103T090000Z", "DUE:20260105T090000Z"], "01-05 09:00"),
         (["DUE:20260105T090000Z", "STATUS:COMPLETED"], ""),
         (["DUE:20260105T090000Z", "COMPLETED:20260101T000000Z"], ""),
+        (["DUE:20260105T090000Z", "PERCENT-COMPLETE:100"], ""),
         (["DUE:20260105T090000Z", "BEGIN:VALARM", "TRIGGER;RELATED=END:-PT1H", "END:VALARM"], "01-05 08:00"),
         (["DTSTART:20260105T080000Z", "DUE:20260105T090000Z", "RRULE:FREQ=DAILY;COUNT=2"], "01-05 09:00 01-06 09:00"),
         (["DTSTART:20260105T080000Z"], ""),
