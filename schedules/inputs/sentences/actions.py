@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import date, timedelta
+from datetime import date, time, timedelta
 from inspect import isfunction
 from typing import Any
 
@@ -135,6 +135,12 @@ def _in_week(weekday: int, today: date, weeks: int) -> Day:
     return Day(exact=today + timedelta(days=7 * weeks + weekday - today.weekday()))
 
 
+def _calendar_week(number: int, today: date, weekday: int = 0) -> Day:
+    """The week with this number, of this year or of the next one."""
+    dates = (date.fromisocalendar(today.isocalendar().year + ahead, number, weekday + 1) for ahead in (0, 1))
+    return Day(exact=next((one for one in dates if one >= today), None))
+
+
 def _coming(number: int, weekday: int, today: date) -> Day:
     return _in_week(weekday, today, number - (weekday > today.weekday()))
 
@@ -225,7 +231,7 @@ def _hours(begin: Times, end: Times) -> tuple[Clock, Clock]:
     if first.is_open and last.has_half:
         halves = (first.in_half(True), first.in_half(False))
         first = next((one for one in halves if one.time < last.time), halves[0])
-    elif first.is_open and last == Clock(0):
+    elif first.is_open and last.time == time():
         first = first.in_half(True)
     elif first.is_open and last.is_open and last.time <= first.time:
         first, last = replace(first, is_open=False), last.in_half(True)  # "9 to 5"
@@ -246,8 +252,9 @@ ACTIONS: Mapping[str, Callable[..., Any]] = {
     # Weekdays, and days from today.
     "weekdays_of": lambda day: (5, 6) if day == Day(weekdays=(5,), weekday=5) else day.weekdays or None,
     "weekend": lambda: Day(weekdays=(5,), weekday=5),
-    # Before that weekday, "el viernes que viene" may be the one of this week.
-    "of_next_week": lambda weekday, today: _coming(1, weekday, today) if weekday <= today.weekday() else None,
+    "of_next_week": lambda weekday, today: (
+        _coming(1, weekday, today) if weekday <= today.weekday() else Day(weekdays=(weekday,), is_near=True)
+    ),
     "next_date": lambda day: day if day.month or day.movable else None,
     "next_year": lambda today: today.year + 1,
     "weeks_on": lambda lengths, since, today: (

@@ -33,13 +33,14 @@ PARTS = {
 
 @dataclass(frozen=True)
 class Clock:
-    """A time of day. `is_open`: of 1 to 12 without a half of the day, which `has_half` says."""
+    """A time of day. `is_open`: of 1 to 12 without a half of the day, which `has_half` says. `is_named`: as "noon"."""
 
     hour: int
     minute: int = 0
     second: int = 0
     is_open: bool = False
     has_half: bool = False
+    is_named: bool = False
 
     @property
     def time(self) -> time:
@@ -88,7 +89,8 @@ class Day:
 
     `month` and `year` narrow it; `movable` is as in data/*.toml; `shift` counts from the day. `every` is a repetition
     that is part of it, as in "the 15th of every month". `part` is a part of the day, as in "tonight"; `until` is the
-    end of a span, and `named_weekday` is one beside a date. `is_working`: a public holiday is no such day.
+    end of a span, and `named_weekday` is one beside a date. `is_working`: a public holiday is no such day. `is_near`:
+    a weekday that may be the one of this week or of the next.
     """
 
     exact: date | None = None
@@ -107,6 +109,7 @@ class Day:
     until: Day | None = None
     named_weekday: int | None = None
     is_working: bool = False
+    is_near: bool = False
 
     @property
     def is_dated(self) -> bool:
@@ -120,7 +123,8 @@ class Day:
     @property
     def is_once(self) -> bool:
         """Whether it cannot repeat."""
-        return self.is_dated or self.is_counted or self.until is not None or self.named_weekday is not None
+        has_one = self.until is not None or self.named_weekday is not None or self.is_near
+        return self.is_dated or self.is_counted or has_one
 
     @property
     def is_one_weekday(self) -> bool:

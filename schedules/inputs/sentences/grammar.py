@@ -82,7 +82,7 @@ class Grammar:
         def one(match: re.Match[str]) -> str:
             kinds = set(match[2].split("/"))
             # A kind that no word of the language has matches nothing.
-            characters = "".join(sign for of, sign in self._characters.items() if of & kinds) or "\uf8ff"
+            characters = "".join(sign for of, sign in self._characters.items() if (of or {"plain"}) & kinds) or "\uf8ff"
             return f"(?P<{match[1]}>[{characters}])" if match[1] else f"[{characters}]"
 
         return re.compile(_NAMED.sub(one, pattern).replace(" ", ""))

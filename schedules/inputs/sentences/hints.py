@@ -61,7 +61,8 @@ HINTS = {
     "zone": _("“{what}” does not say which zone it is. Write the name of a city, such as “9:00 New York time”."),
     "which-time": _("“{what}” can be in the first or in the second half of the day. Write it as 03:00, 15:00 or 3pm."),
     "which-day": _("The weekday and the date of “{what}” do not agree. Keep one of them."),
-    "which-week": _("“{what}” can be today or in a week. Write “today”, or the date."),
+    "which-week": _("“{what}” can be the one of this week or of the next. Write the date."),
+    "midnight": _("“{what}” can be when the day begins or when it ends. Write 00:00 or 23:59."),
     "title": _("Say also what to be reminded of, such as “dentist {what}”."),
 }  # fmt: skip
 

@@ -174,11 +174,11 @@ class _Meaning:
         if day.named_weekday not in (None, moment.weekday()):
             near = moment + timedelta(days=(day.named_weekday - moment.weekday() + 3) % 7 - 3)
             raise self._which_day("which-day", moment, near)
-        is_today = moment.date() == self.now.date()
-        if not is_today or self.sentence.times:
-            return moment
-        if day == Day(weekdays=day.weekdays) and not self.sentence.part:
+        is_today = moment.date() == self.now.date() and not self.sentence.times
+        if day.is_near or (is_today and day == Day(weekdays=day.weekdays) and not self.sentence.part):
             raise self._which_day("which-week", moment, moment + 7 * _DAY)
+        if not is_today:
+            return moment
         return self._soon(moment) if day.exact and not day.shift and moment <= self.now else moment
 
     def _soon(self, passed: datetime) -> datetime:

@@ -53,8 +53,8 @@ class Lexicon:
 
 
 def fold(word: str) -> str:
-    """In lower case and without accents, which many people leave out."""
-    return "".join(letter for letter in unicodedata.normalize("NFD", word.lower()) if not unicodedata.combining(letter))
+    """In lower case and without accents, which many people leave out. The "ñ" of "mañ" stays: it is not "man"."""
+    return re.sub(r"(?!\u0303)[\u0300-\u036f]|\u0303(?=[^\W\d_])", "", unicodedata.normalize("NFD", word.lower()))
 
 
 def languages() -> list[str]:
@@ -164,7 +164,7 @@ def _kinds(kind: str, value: Any, phrase: str) -> Mapping[str, Any]:
         return _number(value, "spelt" if phrase.isalpha() else "num")
     if kind in ("unit", "part"):
         return {kind: value, value: value}
-    return {kind: (Clock(value),) if kind == "named" else value}
+    return {kind: (Clock(value, is_named=True),) if kind == "named" else value}
 
 
 def _number(number: int, written: str) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, time
 from itertools import groupby
 from operator import itemgetter
 
@@ -26,6 +26,7 @@ _ONCE = {
     "begins": ("starts", "two-days"),
     "ends": ("ends", "two-ends"),
     "endsat": ("ends", "two-ends"),
+    "deadline": ("ends", "two-ends"),
     "without": ("without", "two-days"),
 }
 
@@ -73,6 +74,7 @@ class Sentence:
             self._take_limits()
         else:
             self._begin_once()
+        self._place_midnight()
         unused_words.check(self, words)
         self.title = unused_words.title([piece for piece in self.pieces if not piece.is_used], words)
 
@@ -113,6 +115,8 @@ class Sentence:
 
     def _take(self, kind: str, piece: Piece) -> None:
         (name, code), value = _ONCE[kind], piece.kinds[kind]
+        if kind == "day" and self._is_name(piece, value):
+            return
         if kind == "day":
             self._take_day(piece, value)
         elif (before := getattr(self, name)) and (before != value or name not in ("every", "part")):
@@ -123,6 +127,17 @@ class Sentence:
             setattr(self, name, value)
         piece.is_used = True
         self.spans.setdefault(name, piece)
+
+    def _is_name(self, piece: Piece, day: Day) -> bool:
+        """Whether a weekday is a word of the title beside the same one, as in "Friday prayers every Friday"."""
+        if not (self.day and len(day.weekdays) == 1 and self.day.weekdays == day.weekdays):
+            return False
+        first, name = self.spans["day"], Day(weekdays=day.weekdays)
+        is_followed = not self.pieces[self.pieces.index(first) + 1].kinds
+        if self.day == name and first.text.isalpha() and (is_followed or day.repeats):
+            first.is_used, self.day, self.spans["day"] = False, None, piece
+            return False
+        return day == name and piece.text.isalpha()
 
     def _take_day(self, piece: Piece, day: Day) -> None:
         if self.day:
@@ -206,6 +221,7 @@ class Sentence:
 
     def _begin_once(self) -> None:
         """A span fires once, at its start; its words become the body."""
+        self._take_deadline()
         self.body = self._span()
         self._use_hours()
         self._use_start()
@@ -214,6 +230,22 @@ class Sentence:
         if self.day and isinstance(self.ends, Day):
             self.day = replace(self.day, until=self.ends)
         self.ends = None
+
+    def _take_deadline(self) -> None:
+        """ "Bis Freitag" and "hasta el viernes" are on that day; the words become the body."""
+        is_deadline = isinstance(self.ends, Day) and "deadline" in self.spans["ends"].kinds
+        if not is_deadline or self.ends.is_month or self.day or self.starts or self.hours or self.wait:
+            return
+        self.day, self.ends, self.spans["day"] = self.ends, None, self.spans["ends"]
+        self.part = self.part or self.day.part
+
+    def _place_midnight(self) -> None:
+        """Midnight of today is its end. That of another day is asked about, unless it is named as its night."""
+        if self.part or not (self.day and any(one.is_named and one.time == time() for one in self.times)):
+            return
+        if self.day.exact != self.now.date():
+            raise self.which("midnight", self.spans["times"], [(text, text) for text in ("00:00", "23:59")])
+        self.part = "night"
 
     def _use_clocks(self) -> None:
         """The time of days that come again, from a span of hours or "from 13:00"."""
