@@ -134,9 +134,9 @@ def _give_back(key: _Key) -> None:
         _in_work[key] -= 1
         if not _in_work[key]:
             del _in_work[key]
-        for future in _waiting.get(key, ()):
+        if waiting := _waiting.get(key):
+            future = waiting.popleft()  # another one that ends now wakes the next
             future.get_loop().call_soon_threadsafe(_wake, future)
-            break
 
 
 def _wake(future: asyncio.Future[None]) -> None:
@@ -156,7 +156,8 @@ async def _wait(request: HttpRequest, key: _Key, until: float) -> None:
         await asyncio.wait([future], timeout=max(0.0, until - time.monotonic()))
     finally:
         with _lock:
-            _waiting[key].remove(future)
+            if future in _waiting[key]:
+                _waiting[key].remove(future)
             if not _waiting[key]:
                 del _waiting[key]
 
