@@ -120,8 +120,9 @@ def make(user: User, body: StatusPageBody, page: StatusPage | None = None) -> St
     else:
         fields["watches"] = [watch.id for watch in status.watches_of(page)]
     form = StatusPageForm(fields, user, page)
+    saved = form.save() if form.is_valid() else None
     require_valid(form, lambda name: {"watches": "watch_ids", "__all__": ""}.get(name, name))
-    saved: StatusPage = form.save()
+    assert saved is not None  # noqa: S101 - else the form has an error
     return saved
 
 

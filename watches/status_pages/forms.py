@@ -5,7 +5,7 @@ from typing import Any
 
 from django import forms
 from django.core.validators import MaxLengthValidator
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 from django.http import Http404
 from django.utils import timezone
@@ -63,10 +63,18 @@ class StatusPageForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in i
         return super().clean()
 
     @transaction.atomic
-    def save(self, commit: bool = True) -> StatusPage:
-        """Raises Http404 where it was deleted meanwhile."""
+    def save(self, commit: bool = True) -> StatusPage | None:
+        """None, with an error of the field, where somebody took its slug since the form was checked.
+
+        Raises Http404 where it was deleted meanwhile.
+        """
         _lock(self.instance)
-        saved: StatusPage = super().save(commit)
+        try:
+            with transaction.atomic():
+                saved: StatusPage = super().save(commit)
+        except IntegrityError:
+            self.add_error("slug", self.fields["slug"].error_messages["unique"])
+            return None
         status.forget(self._slug, saved.slug)
         return saved
 

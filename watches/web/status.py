@@ -37,8 +37,8 @@ def page_list(request: PersonRequest) -> HttpResponse:
 @with_user_lock
 def new(request: PersonRequest) -> HttpResponse:
     form = StatusPageForm(posted(request), request.user)
-    if form.is_valid():
-        return redirect("watches:status-page", form.save().id)
+    if form.is_valid() and (page := form.save()):
+        return redirect("watches:status-page", page.id)
     return render(request, "watches/status_page.html", {"form": form})
 
 
@@ -47,8 +47,7 @@ def edit(request: PersonRequest, page_id: UUID) -> HttpResponse:
     page = StatusPage.objects.own(request.user, id=page_id)
     title, url, published = page.title, page.url, page.incidents.all()[: status.MOST_INCIDENTS]
     form = StatusPageForm(posted(request), request.user, page)
-    if form.is_valid():
-        form.save()
+    if form.is_valid() and form.save():
         messages.success(request, _("“%(name)s” is saved.") % {"name": page.title})
         return redirect("watches:status-page", page.id)
     context = {"form": form, "page": page, "title": title, "url": url, "incidents": published}

@@ -259,3 +259,13 @@ def test_an_incident_is_published_and_ended_in_its_owners_words(browser: Client,
     assert signed_in().post(edit, {"delete": ""}).status_code == 404
     browser.post(edit, {"delete": ""})
     assert not PublicIncident.objects.exists()
+
+
+def test_of_two_who_choose_one_address_at_once_the_second_is_told(ada: User) -> None:
+    pages = [StatusPage.objects.create(user=user, title="Mine") for user in (ada, make_user())]
+    forms = [StatusPageForm({"title": "Ours", "slug": "ours"}, page.user, page) for page in pages]
+    assert all(form.is_valid() for form in forms)
+    assert forms[0].save() == pages[0]
+    assert forms[1].save() is None
+    assert forms[1].errors.keys() == {"slug"}
+    assert StatusPage.objects.get(id=pages[1].id).slug != "ours"
