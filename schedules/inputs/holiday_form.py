@@ -86,6 +86,10 @@ class HolidayForm(forms.Form):
         return cleaned
 
     def save(self) -> Holiday:
+        """The same as one that is planned already is that one: its form was sent twice."""
+        same = Holiday.objects.filter(user=self.user, ended_at=None, **self.cleaned_data)
+        if self.holiday is None and (planned := same.first()) is not None:
+            return planned
         holiday = self.holiday or Holiday(user=self.user)
         for name, value in self.cleaned_data.items():
             setattr(holiday, name, value)

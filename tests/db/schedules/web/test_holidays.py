@@ -48,6 +48,15 @@ def test_a_holiday_is_planned_changed_ended_and_deleted(browser: Client, ada: Us
     assert not Holiday.objects.exists()
 
 
+def test_a_form_that_is_sent_twice_plans_one(browser: Client, ada: User) -> None:
+    for note in ("Italy", "Italy", "Spain"):
+        assert browser.post("/holidays/", typed(note=note)).status_code == 302
+    assert [one.note for one in Holiday.objects.order_by("id")] == ["Italy", "Spain"]
+    browser.post(f"/holidays/{Holiday.objects.earliest('id').id}/end/")
+    browser.post("/holidays/", typed(note="Italy"))  # after an early end, the same is another one
+    assert Holiday.objects.count() == 3
+
+
 def test_deleting_one_can_be_undone(browser: Client, ada: User) -> None:
     make_schedule(ada, tags=["Home", "Cat"])
     browser.post("/holidays/", typed(first=-2, tags="home, cat", urgent_rings="", note="Italy"))
