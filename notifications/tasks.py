@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from notifications.changes import feed, status_webhooks
 from notifications.channels import owner_notices
-from notifications.deliveries import retention, shown
+from notifications.deliveries import fallback, retention, shown
 from notifications.deliveries.kind import DELIVERY
 from work import periodic
 from work.tasks import task_of
@@ -40,4 +40,5 @@ def prune_history() -> int:
 
 @shared_task(name="notifications.prune_changes")
 def prune_changes() -> int:
+    fallback.cancel_left()
     return feed.prune()

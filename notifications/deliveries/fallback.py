@@ -148,6 +148,18 @@ def cancel_removed(ids: Collection[UUID]) -> None:
     change(_MARK, {"ids": column(ids), "removed": str(DeliveryCode.REMOVED)})
 
 
+_LEFT = """
+SELECT d.id FROM notifications_channel c
+  JOIN notifications_delivery d ON d.channel_id = c.id AND d.provider = 'queue' AND d.state = 'pending'
+ WHERE c.provider = 'queue' AND c.removed_at IS NOT NULL LIMIT 1000
+"""
+
+
+def cancel_left() -> None:
+    """Cancel what was being recorded for a queue when it was removed: nobody pulls it, and no worker looks at it."""
+    cancel_removed([row.id for row in query(_LEFT, None)])
+
+
 def advance(limit: int = BATCH) -> int:
     """(none) -> pending: record a delivery to the next channel of up to `limit` notifications whose time has come.
 

@@ -15,11 +15,13 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from common.database import postgres
+from notifications import tasks
 from notifications.channels import changes
 from notifications.deliveries import pull
 from notifications.deliveries.kind import DELIVERY, DeliveryClaim
 from notifications.deliveries.pull import LeaseResult, lease_id, settle
 from notifications.models import Attempt, Channel, Delivery, Notification
+from notifications.reasons import DeliveryCode
 from schedules.firing import fire
 from tests.make import (
     NINE,
@@ -454,6 +456,17 @@ def test_removing_a_queue_cancels_what_waits_and_ends_what_is_held(queue: Channe
     assert states(held) == ["dead"]
     dead_letters.replay(Delivery.objects.filter(state="dead"), "all", Who(None, "Operator"))
     assert states(held) == ["cancelled"], "nobody could pull it any more"
+
+
+def test_what_was_being_recorded_for_a_queue_when_it_was_removed_is_cancelled_later() -> None:
+    removed, other = make_queue(), make_queue()
+    changes.remove(removed)
+    left, waiting = make_delivery(removed), make_delivery(other)  # as a transaction that began before has them
+    tasks.prune_changes()
+    assert states(left, waiting) == ["cancelled", "pending"]
+    left.refresh_from_db()
+    assert left.reason_code == DeliveryCode.REMOVED
+    assert Notification.objects.get(id=left.notification_id).outcome == "dropped"
 
 
 def test_failures_of_a_queue_never_disable_it() -> None:
