@@ -17,7 +17,8 @@ from notifications.messages.links import SUBSCRIPTION
 from notifications.messages.message import Destination, Message, Rejected
 from notifications.providers.base import Rate
 from notifications.reasons import DeliveryCode
-from watches.models import StatusMail, StatusMailAttempt, StatusPage, Subscriber
+from watches.models import StatusMail, StatusMailAttempt, StatusPage
+from watches.status_pages import subscribers
 from watches.status_pages.subscribers import SEND
 from work.answers import Answer, Cancel, Defer
 from work.kinds import FROM_ROW, Kind, Loaded
@@ -95,7 +96,7 @@ class StatusMailKind(Kind[StatusMailClaim]):
     def after(self, claim: StatusMailClaim, answer: Answer) -> None:
         """Forget an address that does not exist."""
         if isinstance(answer, Rejected) and answer.gone:
-            Subscriber.objects.filter(id=claim.channel_id).delete()
+            subscribers.remove(claim.channel_id)
 
 
 STATUS_MAIL = StatusMailKind()

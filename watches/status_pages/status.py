@@ -15,13 +15,14 @@ from django.utils.feedgenerator import Atom1Feed
 from django.utils.html import linebreaks
 from django.utils.translation import gettext as _
 
-from common.database.postgres import change
+from common.database.postgres import change, column
 from common.texts import xml_text
 from events.models import Event
 from events.pure.types import SOURCE
 from watches import tell
 from watches.badges import worst
 from watches.models import DailyDowntime, PublicIncident, StatusPage, Watch
+from watches.status_pages import subscribers
 
 DAYS = 90
 MOST_PAGES = 20
@@ -79,25 +80,31 @@ def forget(*slugs: str) -> None:
 
 
 _DELETE_MAILS = """
-WITH old AS MATERIALIZED (
-    SELECT m.id FROM watches_subscriber s JOIN watches_statusmail m ON m.subscriber_id = s.id
-     WHERE s.page_id = %(page)s LIMIT 5000
-), attempts AS (DELETE FROM watches_statusmailattempt a USING old WHERE a.mail_id = old.id)
-DELETE FROM watches_statusmail m USING old WHERE m.id = old.id
+WITH attempts AS (DELETE FROM watches_statusmailattempt WHERE mail_id = ANY(%(ids)s::uuid[]))
+DELETE FROM watches_statusmail WHERE id = ANY(%(ids)s::uuid[])
 """
 
 
 def delete(page: StatusPage) -> None:
     """With its mails, of which it may have many, in chunks: Django would load them all."""
-    while change(_DELETE_MAILS, {"page": page.id}):
+    while _delete_mails(subscriber__page=page):
         pass
     page.delete()
     forget(page.slug)
 
 
+@transaction.atomic
 def delete_incident(incident: PublicIncident) -> None:
+    list(PublicIncident.objects.filter(id=incident.id).select_for_update())  # another tab may be publishing more of it
+    _delete_mails(incident=incident)
     incident.delete()
     forget(incident.page.slug)
+
+
+@transaction.atomic
+def _delete_mails(**of: Any) -> bool:
+    """Whether there were any; at most as many as `lock_mails` locks."""
+    return change(_DELETE_MAILS, {"ids": column(subscribers.lock_mails(**of))}) > 0
 
 
 def watches_of(page: StatusPage) -> list[Watch]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -35,17 +36,20 @@ class SubscriptionRefused(Exception):
     """The message is for the stranger, and depends on nothing about their address."""
 
 
+# Who is being removed gets none: the lock waits for that, or has it wait.
 _RECORD = f"""
-WITH waiting AS (
+WITH s AS MATERIALIZED (
+    SELECT id, page_id FROM watches_subscriber WHERE id = ANY(%(subscribers)s::uuid[]) ORDER BY id FOR KEY SHARE
+), waiting AS (
     UPDATE watches_statusmail SET expires_at = now() + %(valid)s
-     WHERE subscriber_id = ANY(%(subscribers)s::uuid[]) AND incident_id IS NOT DISTINCT FROM %(incident)s::uuid
+     WHERE subscriber_id IN (SELECT id FROM s) AND incident_id IS NOT DISTINCT FROM %(incident)s::uuid
        AND state = 'pending'
  RETURNING subscriber_id
 )
 {
     insert(
         "watches_statusmail",
-        "watches_subscriber s JOIN watches_statuspage g ON g.id = s.page_id",
+        "s JOIN watches_statuspage g ON g.id = s.page_id",
         {
             "id": uuid7.SQL,
             "user_id": "g.user_id",
@@ -58,7 +62,7 @@ WITH waiting AS (
         },
     )
 }
- WHERE s.id = ANY(%(subscribers)s::uuid[]) AND s.id NOT IN (SELECT subscriber_id FROM waiting) ORDER BY s.id
+ WHERE s.id NOT IN (SELECT subscriber_id FROM waiting) ORDER BY s.id
 RETURNING id, greatest(0, extract(epoch FROM available_at - now()))::float AS wait, user_id
 """  # noqa: S608 - constants only
 # One that is being sent may have been written before; if it has to be sent again, `StatusMailKind` leaves it out.
@@ -99,13 +103,30 @@ def confirm(subscriber_id: UUID) -> None:
 @transaction.atomic
 def stop(subscriber_id: UUID) -> None:
     """Unsubscribe, with what is not sent yet. An address that never confirmed gets no more mails from strangers."""
-    for subscriber in Subscriber.objects.select_for_update(no_key=True).filter(id=subscriber_id):
+    for subscriber in Subscriber.objects.select_for_update().filter(id=subscriber_id):
         if subscriber.confirmed_at is not None:
-            subscriber.delete()
+            remove(subscriber.id)
         else:
             mailboxes.refuse(subscriber.address)
             subscriber.expires_at = None
             subscriber.save()
+
+
+@transaction.atomic
+def remove(subscriber_id: UUID) -> None:
+    """With all mails."""
+    for subscriber in Subscriber.objects.select_for_update().filter(id=subscriber_id):
+        lock_mails(subscriber=subscriber)
+        subscriber.delete()
+
+
+def lock_mails(**of: Any) -> list[UUID]:
+    """Lock mails that are to be deleted, and return their ids. Otherwise, a worker could open an attempt meanwhile.
+
+    At most 5,000: those of a page are deleted in chunks, for Django would load them all.
+    """
+    mails = StatusMail.objects.filter(**of).order_by("id").select_for_update(of=("self",))
+    return list(mails.values_list("id", flat=True)[:5_000])
 
 
 @transaction.atomic

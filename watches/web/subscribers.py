@@ -76,7 +76,7 @@ def subscriber_list(request: PersonRequest, page_id: UUID) -> HttpResponse:
     confirmed = page.subscribers.filter(confirmed_at__isnull=False)
     if request.method == "POST":
         subscriber = get_object_or_404(confirmed, id=as_uuid(request.POST.get("remove", "")))
-        subscriber.delete()
+        subscribers.remove(subscriber.id)
         messages.success(request, _("%(address)s is removed.") % {"address": subscriber.address})
         return redirect("watches:subscribers", page.id)
     context = {

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models.functions import Now
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -20,6 +22,7 @@ from demo.receivers import SMTPReceiver
 from notifications.deliveries import limits
 from people import mailboxes
 from people.models import User
+from tests.db.locks import wait_for_a_lock
 from tests.db.watches.test_status_pages import make_page
 from tests.make import make_user, signed_in
 from tests.unit.notifications.providers.test_email import mail_server
@@ -27,7 +30,7 @@ from watches import tasks
 from watches.models import PublicIncident, StatusMail, StatusMailAttempt, StatusPage, Subscriber
 from watches.status_pages import status, subscribers
 from watches.status_pages.mail import STATUS_MAIL
-from work.engine import runner
+from work.engine import claim, runner
 from work.engine.runner import TryAgain
 
 READER = "reader@example.net"
@@ -324,7 +327,7 @@ def test_deleting_a_page_deletes_its_mails_without_loading_them(
         with CaptureQueriesContext(connection) as queries:
             status.delete(one)
         statements.append(len(queries))
-    assert statements[0] == statements[1] + 1
+    assert statements[0] == statements[1] + 4  # one more chunk: in a transaction, its mails are locked and deleted
     assert not StatusPage.objects.exists()
     assert not StatusMailAttempt.objects.exists()
 
@@ -356,3 +359,56 @@ def test_a_page_that_is_switched_off_mails_nobody(
     send()
     mail = StatusMail.objects.get(what="opened")
     assert (len(post.mails), mail.state, mail.reason_code) == (1, "cancelled", "status-page-off")
+
+
+def meanwhile(begun: Callable[[], object], act: Callable[[], object]) -> None:
+    """Do `act` in another connection while the transaction of `begun` is open, which it waits for."""
+
+    def run() -> None:
+        try:
+            act()
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            begun()
+            other = pool.submit(run)
+            wait_for_a_lock()
+        other.result()
+
+
+@pytest.fixture
+def confirmed(page: StatusPage) -> tuple[Subscriber, PublicIncident]:
+    reader = Subscriber.objects.create(page=page, address=READER, confirmed_at=Now())
+    return reader, PublicIncident.objects.create(page=page, title="Payments are slow")
+
+
+@pytest.mark.parametrize("first", ["publish", "stop"])
+@pytest.mark.django_db(transaction=True)
+def test_who_unsubscribes_at_the_moment_of_an_incident_hinders_neither(
+    confirmed: tuple[Subscriber, PublicIncident], first: str
+) -> None:
+    reader, incident = confirmed
+    publish, stop = partial(subscribers.tell, incident, StatusMail.Type.OPENED), partial(subscribers.stop, reader.id)
+    meanwhile(publish, stop) if first == "publish" else meanwhile(stop, transaction.atomic(publish))
+    assert not Subscriber.objects.exists()
+    assert not StatusMail.objects.exists()
+
+
+@pytest.mark.parametrize("deleted", ["incident", "page", "subscriber"])
+@pytest.mark.django_db(transaction=True)
+def test_what_is_deleted_while_a_worker_begins_a_mail_of_it_is_gone(
+    confirmed: tuple[Subscriber, PublicIncident], page: StatusPage, deleted: str
+) -> None:
+    reader, incident = confirmed
+    subscribers.tell(incident, StatusMail.Type.OPENED)
+    mail = StatusMail.objects.get()
+    delete = {
+        "incident": partial(status.delete_incident, incident),
+        "page": partial(status.delete, page),
+        "subscriber": partial(subscribers.remove, reader.id),
+    }
+    meanwhile(partial(claim.claim, STATUS_MAIL, mail.id, "worker"), delete[deleted])
+    assert not StatusMail.objects.exists()
+    assert not StatusMailAttempt.objects.exists()
