@@ -17,8 +17,10 @@ from work.retry import SLOW, Policy
 
 
 class FlowEvent(Protocol):
-    """An event as handlers see it."""
+    """An event as handlers see it. Of two events, the one that was recorded later has the greater id."""
 
+    @property
+    def id(self) -> UUID: ...
     @property
     def type(self) -> str: ...
     @property

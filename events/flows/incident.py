@@ -30,7 +30,7 @@ class IncidentSettings(BaseModel):
 class IncidentState(State):
     """`raised` counts the alerts, `rings` the messages, since it was last acknowledged `in_turn`. `phase`: open,
     acknowledged or resolved. `told_over`: its end was told since it last rang. `channels` ring instead of those of the
-    settings, if there are any."""
+    settings, if there are any. `newest`: the id of the newest event that raised or resolved it."""
 
     phase: str = "open"
     title: str = ""
@@ -43,6 +43,14 @@ class IncidentState(State):
     in_turn: int = 0
     told_over: bool = False
     channels: list[UUID] = []
+    newest: UUID | None = None
+
+    def is_late(self, event: FlowEvent) -> bool:
+        """Whether it was recorded before one that was handled already: several workers take events at once."""
+        if self.newest is not None and event.id < self.newest:
+            return True
+        self.newest = event.id
+        return False
 
 
 class Incident(Flow):
@@ -61,6 +69,8 @@ class Incident(Flow):
     def raised(self, run: Turn, event: FlowEvent) -> None:
         state, data = run.state, event.data
         state.raised += 1
+        if state.is_late(event):
+            return
         state.title, state.summary = data["title"][:300], data.get("summary", "")[:2_000]
         state.severity, state.url = data.get("severity", "")[:100], data.get("url", "")[:1_000]
         own = _own_labels(event)
@@ -83,7 +93,7 @@ class Incident(Flow):
     @on(RESOLVED)
     def resolved(self, run: Turn, event: FlowEvent) -> None:
         state = run.state
-        if state.phase == "resolved":
+        if state.is_late(event) or state.phase == "resolved":
             return
         state.phase = "resolved"
         run.withdraw()

@@ -5,6 +5,7 @@ after a moment. What the code of a flow does wrong stops its run alone.
 """
 
 import logging
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -12,7 +13,8 @@ from django.db import transaction
 from django.db.models.functions import Now
 from pydantic import ValidationError
 
-from common.database.postgres import blames_no_row, is_locked
+from common.database.postgres import blames_no_row, column, execute, is_locked
+from common.uuid7 import first_of
 from events import flows
 from events.flows.base import Flow
 from events.intake.handling import EventClaim
@@ -39,7 +41,7 @@ def flows_for(event: EventClaim) -> list[Flow]:
 
 
 def apply(event: EventClaim, flow: Flow) -> None:
-    """Apply it to the run of its key. Raises what `apply_to_run` does."""
+    """Apply it to the run of its key. Raises what `apply_to_run` does, and Busy before an event that begins the run."""
     try:
         key = key_of(event, flow, SECONDS)
     except Exception as error:
@@ -51,6 +53,8 @@ def apply(event: EventClaim, flow: Flow) -> None:
     if run is None and flow.Settings is not None and settings_of(event.user_id, flow, enabled=True) is None:
         return
     if run is None and not may_begin(event, flow):
+        if _is_early(event, flow):
+            raise Busy
         reason = Reason(EventCode.FLOW_NO_RUN, key=key, type=event.type)
         record_effects([NewEffect(event.id, flow.name, None, _OUTCOME.IGNORED, reason)])
         return
@@ -58,6 +62,21 @@ def apply(event: EventClaim, flow: Flow) -> None:
     if run is None:
         raise Busy
     _apply(event, flow, run)
+
+
+# By `event_of_type`. A person publishes a bounded number of events a day.
+_EARLIER = """
+SELECT FROM events_event
+ WHERE user_id = %(user)s AND type = ANY(%(types)s::text[]) AND id < %(id)s AND id > %(since)s
+   AND settled_at IS NULL AND available_at <= now() LIMIT 1
+"""
+
+
+def _is_early(event: EventClaim, flow: Flow) -> bool:
+    """Whether an event that was recorded before, within a day, is still to be handled and may begin the run."""
+    since = first_of(event.created_at - timedelta(days=1))
+    values = {"user": event.user_id, "types": column(flow.begins_on), "id": event.id, "since": since}
+    return bool(execute(_EARLIER, values).fetchall())
 
 
 def may_begin(event: EventClaim, flow: Flow) -> bool:

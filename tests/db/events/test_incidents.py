@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -10,14 +11,17 @@ from django.urls import reverse
 
 from events.flows.incident import ACKNOWLEDGED, RAISED, RESOLVED
 from events.inbound import alerts
+from events.intake import ledger
 from events.kinds.event import EVENT
 from events.models import Event, FlowEffect, FlowSettings, Run
 from events.pure import types
+from events.pure.envelope import Envelope
 from notifications.deliveries import acknowledge
 from notifications.models import Channel, Delivery, Notification
 from people.models import User
 from tests.make import NOON, happen, make_channel, make_delivery, make_user
 from work.engine import runner
+from work.engine.runner import TryAgain
 
 
 @pytest.fixture
@@ -106,6 +110,42 @@ def test_the_independent_order(ada: User, channels: list[Channel]) -> None:
     alert(ada, RAISED)
     run = Run.objects.get()
     assert (run.state["phase"], run.state["raised"], run.state["reopened"], run.state["rings"]) == ("open", 3, 1, 1)
+
+
+def record(user: User, *kinds: str) -> list[Event]:
+    """Events that wait for a worker, in the order in which they are recorded."""
+    data = {"key": "disk", "title": "Disk full"}
+    made = [Envelope(type=kind, data=data, source="monitor") for kind in kinds]
+    ledger.record(user.pk, made)
+    return [Event.objects.get(key=one.key) for one in made]
+
+
+def handle(*events: Event) -> None:
+    for event in events:
+        Event.objects.filter(id=event.id).update(available_at=NOON)
+        with suppress(TryAgain):
+            runner.run(EVENT, event.id, "worker")
+
+
+def test_an_end_waits_for_the_alert_before_it_that_no_worker_has_handled(ada: User, channels: list[Channel]) -> None:
+    raised, resolved = record(ada, RAISED, RESOLVED)
+    handle(resolved)
+    assert Event.objects.get(id=resolved.id).state == "pending"
+    handle(raised, resolved)
+    assert phase() == "resolved"
+    [alone] = record(make_user(), RESOLVED)
+    handle(alone)  # nothing is before it
+    assert Event.objects.get(id=alone.id).state == "handled"
+
+
+@pytest.mark.parametrize("kinds", [(RESOLVED, RAISED), (RAISED, RESOLVED)])
+def test_the_alert_or_end_that_was_recorded_last_counts_whichever_is_handled_first(
+    ada: User, channels: list[Channel], kinds: tuple[str, str]
+) -> None:
+    alert(ada, RAISED)
+    handle(*reversed(record(ada, *kinds)))
+    assert phase() == ("open" if kinds[-1] == RAISED else "resolved")
+    assert Run.objects.get().state["raised"] == 2
 
 
 def test_flapping_is_one_incident_that_rings_once(ada: User, channels: list[Channel]) -> None:
