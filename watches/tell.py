@@ -64,7 +64,10 @@ _OF_PINGS = f"""
       FROM watches_ping p JOIN watches_watch w ON w.id = p.watch_id JOIN people_user u ON u.id = w.user_id
      WHERE {{due}} AND {OFF} ORDER BY {{order}} LIMIT {BATCH} FOR NO KEY UPDATE OF w, p SKIP LOCKED
 """
-_TOLD = _OF_PINGS.format(due="p.tells <> ''", order="p.id")
+# One of a watch at a time: the one before may be locked, and their ids come from processes whose clocks differ.
+_FIRST = """NOT EXISTS (SELECT FROM watches_ping e
+                        WHERE e.watch_id = p.watch_id AND e.tells <> '' AND e.number < p.number)"""
+_TOLD = _OF_PINGS.format(due=f"p.tells <> '' AND {_FIRST}", order="p.id")
 _SLOW = _OF_PINGS.format(due=f"p.slow_at {_PASSED}", order="p.slow_at")
 
 _SET_DOWN = """

@@ -6,6 +6,7 @@ from datetime import time, timedelta
 
 import pytest
 
+from common.uuid7 import uuid7
 from events.models import Event, FlowSettings
 from notifications.deliveries import acknowledge
 from notifications.messages.message import Delivered
@@ -55,6 +56,16 @@ def test_failures_and_recoveries_are_told_in_their_order(ada: User) -> None:
     assert sorted(rows) == ["watch.failed", "watch.failed", "watch.recovered"]
     assert "Exit code: 3" in {line for one in Notification.objects.all() for line in one.body.splitlines()}
     assert tell.tell_due() == 0
+
+
+def test_they_are_told_in_the_order_in_which_they_were_recorded_whatever_their_ids(ada: User) -> None:
+    """Ids come from the web processes, whose clocks differ."""
+    watch = make_watch(ada)
+    ids = sorted(uuid7() for _ in range(2))
+    ping(watch, "fail", id=ids[1])
+    ping(watch, id=ids[0])
+    assert tell.tell_due() == 2
+    assert list(Event.objects.order_by("id").values_list("type", flat=True)) == ["watch.failed", "watch.recovered"]
 
 
 def test_a_miss_that_nobody_has_told_before_the_next_ping_is_told_with_its_recovery(ada: User) -> None:
