@@ -128,6 +128,9 @@ local function take(KEYS, ARGV)
         local is_window = apart > 0
         free[i], following[i] = 0, 0
         if is_window then
+            if tonumber(redis.call('LINDEX', counter, 0) or 0) > now + 1 then  -- the clock was set back
+                redis.call('DEL', counter, queue)
+            end
             local last = redis.call('LINDEX', counter, amount - 1)
             free[i] = last and tonumber(last) + seconds or 0
         else

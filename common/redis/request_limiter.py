@@ -36,6 +36,9 @@ local now = tonumber(clock[1]) + tonumber(clock[2]) / 1000000
 local steps = {}
 
 function steps.count(key, limit, window)
+    if tonumber(redis.call('LINDEX', key, 0) or 0) > now + 1 then  -- the clock was set back
+        redis.call('DEL', key)
+    end
     local oldest = redis.call('LINDEX', key, -1)
     while oldest and tonumber(oldest) + window <= now do
         redis.call('RPOP', key)
@@ -66,14 +69,16 @@ function steps.leave(key, name)
     return redis.call('ZREM', key, name)
 end
 
--- The key is when all that was spent is paid back; `limit` a window are.
+-- The key is when all that was spent is paid back, and when that was written; `limit` a window are.
 function steps.spend(key, limit, window, amount, always)
-    local owed = math.max(tonumber(redis.call('GET', key) or 0) - now, 0)
+    local paid, written = string.match(redis.call('GET', key) or '0', '^(%S+) ?(%S*)$')
+    -- Where the clock was set back, as much is owed as then.
+    local owed = math.max(tonumber(paid) - math.max(now, tonumber(written) or 0), 0)
     if owed >= window and not always then
         return {0, 0, string.format('%.3f', owed - window + window / limit)}
     end
     owed = owed + amount * window / limit
-    redis.call('SET', key, string.format('%.6f', now + owed), 'PX', math.ceil(owed * 1000) + 1)
+    redis.call('SET', key, string.format('%.6f %.6f', now + owed, now), 'PX', math.ceil(owed * 1000) + 1)
     return {1, math.max(0, math.floor((window - owed) * limit / window)), string.format('%.3f', owed)}
 end
 

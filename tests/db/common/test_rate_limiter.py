@@ -461,6 +461,14 @@ def test_without_patience_a_short_wait_reserves_a_time() -> None:
     assert waits[0] + 0.05 < waits[1] < 1.0
 
 
+def test_a_clock_that_is_set_back_holds_nobody_up(server: redis.Redis) -> None:
+    window = make_window()
+    counter, queue, _ = rate_limiter._keys(window, "ada")
+    server.rpush(counter, time.time() + 3_600)  # an hour ago, by the clock of then
+    server.hset(queue, mapping={"1": time.time() + 3_700, "seen": time.time() + 3_700})
+    assert [wait(take([window], "ada", 0)) for _ in range(2)] == [0, 100]
+
+
 def test_a_counter_lives_as_long_as_its_window(server: redis.Redis) -> None:
     window, slots = make_window(seconds=50.0), make_slots(seconds=50.0)
     take([window, slots], "ada", 0, token="a")

@@ -57,6 +57,14 @@ def test_what_has_left_the_window_is_forgotten(server: redis.Redis, key: str) ->
     assert (count(key, 3), server.llen(key)) == ((1, 1, 50), 2)
 
 
+def test_a_clock_that_is_set_back_holds_nobody_up(server: redis.Redis, key: str) -> None:
+    counted(server, key, -3_600, -3_590)  # an hour ago, by the clock of then
+    assert count(key, 2) == (1, 1, 100)
+    spent = f"{key}:messages"
+    server.set(spent, f"{time.time() + 3_630} {time.time() + 3_600}")
+    assert [ask(Step("spend", spent, (10, 60.0, 20)))[0][0] for _ in range(2)] == [1, 0]
+
+
 def test_so_many_are_in_work_until_one_leaves_or_its_time_is_over(server: redis.Redis, key: str) -> None:
     def take(name: str) -> Any:
         return ask(Step("take", key, (2, 50.0, name)))[0]
