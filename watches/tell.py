@@ -104,6 +104,8 @@ def tell_due() -> int:
     for _batch in range(_MOST_BATCHES):
         if not execute(_POLL, {}).fetchone().is_due:
             break
+        # At its first use, a process loads all pages for it. That takes seconds, in which pings must not wait for us.
+        reverse("watches:list")
         count += sum(_tell(statement) for statement in (_TOLD, _MISSED, _SLOW))
     return count
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import time, timedelta
 
 import pytest
+from django.urls import clear_url_caches, get_resolver
 
 from common.uuid7 import uuid7
 from events.models import Event, FlowSettings
@@ -66,6 +67,16 @@ def test_they_are_told_in_the_order_in_which_they_were_recorded_whatever_their_i
     ping(watch, id=ids[0])
     assert tell.tell_due() == 2
     assert list(Event.objects.order_by("id").values_list("type", flat=True)) == ["watch.failed", "watch.recovered"]
+
+
+def test_pages_are_loaded_before_watches_are_locked(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    ping(make_watch(ada), "fail")
+    clear_url_caches()
+    loaded = []
+    monkeypatch.setattr(tell, "_record", lambda *_: loaded.append(get_resolver()._populated) or 0)
+    tell.tell_due()
+    assert loaded
+    assert all(loaded)
 
 
 def test_a_miss_that_nobody_has_told_before_the_next_ping_is_told_with_its_recovery(ada: User) -> None:
