@@ -4,7 +4,9 @@ from typing import Any
 
 from allauth.account.forms import AddEmailForm, ChangePasswordForm, ResetPasswordKeyForm, SignupForm
 from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
 from django.http import HttpRequest
+from django.shortcuts import redirect
 from django.utils.translation import gettext_lazy as _
 
 from people import mailboxes
@@ -26,7 +28,13 @@ class SignUpForm(_NewAddress, SignupForm):  # type: ignore[misc]  # allauth ship
         """Take as long for an address that has an account as for one that has none: hashing takes half a second."""
         if self.account_already_exists:
             User().set_password(self.cleaned_data["password1"])
-        return super().try_save(request)
+        try:
+            with transaction.atomic():
+                return super().try_save(request)
+        except IntegrityError:
+            if not User.objects.filter(email=self.cleaned_data["email"]).exists():
+                raise
+            return None, redirect("account_login")  # the same form, sent twice at once
 
 
 class AddAddressForm(_NewAddress, AddEmailForm):  # type: ignore[misc]  # allauth ships no types

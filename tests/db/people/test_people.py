@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 from django.core import mail
+from django.http import HttpRequest
 from django.test import Client
 from pytest_django import Settings
 
 from notifications.models import Channel
 from people.account.settings_form import SettingsForm
 from people.models import User
-from tests.make import NOON, signed_in
+from people.web.account_forms import SignUpForm
+from tests.make import NOON, make_user, signed_in
 
 ANNA = {"name": "Anna", "email": "anna@example.org", "password1": "bell-tower-42", "time_zone": "Europe/Rome"}
 
@@ -38,6 +41,19 @@ def test_signing_up_makes_a_person_with_a_zone_and_an_inbox(client: Client) -> N
     [inbox] = Channel.objects.for_user(anna)
     assert (inbox.provider, inbox.label) == ("inbox", "Inbox")
     assert client.get("/reminders/").status_code == 200
+
+
+def test_a_sign_up_that_is_sent_twice_at_once_leads_to_the_sign_in(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def save_after_the_other(form: SignUpForm, request: HttpRequest) -> Any:
+        make_user(email=ANNA["email"])
+        return save(form, request)
+
+    save = SignUpForm.try_save
+    monkeypatch.setattr(SignUpForm, "try_save", save_after_the_other)
+    assert client.post("/account/signup/", ANNA)["Location"] == "/account/login/"
+    assert User.objects.filter(email=ANNA["email"]).count() == 1
 
 
 def test_whoever_an_operator_makes_gets_an_inbox_too() -> None:
