@@ -89,7 +89,7 @@ class ActingFor(MiddlewareMixin):
         if not isinstance(error, NotOwned) or request.method != "GET" or not isinstance(request.user, User):
             return None
         account = error.other_account(request.user.actor)
-        if account is None or account.pk == request.user.pk:
+        if account is None:
             return None
         return render(request, "people/other_account.html", {"account": account}, status=404)
 
