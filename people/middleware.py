@@ -41,6 +41,7 @@ _SET_UP_AT = ("mfa_activate_totp", "mfa_add_webauthn")
 _GUARDED = {
     *("security-keys", "account_email", "account_change_password", "transfer:export"),
     *("people:token-new", "people:account-download", "people:account-delete", "people:sign-out-elsewhere"),
+    "people:team-delete",
 }
 """Pages that need the second factor, besides its own."""
 _ACCOUNTS_IN_ADMIN = tuple(
@@ -141,7 +142,7 @@ def _busy(request: HttpRequest) -> HttpResponse:
 
 
 class FactorFirst(MiddlewareMixin):
-    """Require the second factor for its own pages, addresses, the password, an account's data, and for new tokens.
+    """Require the second factor for its own pages, addresses, the password, data of an account or team, and new tokens.
 
     A session from before the set-up knows only the password. Accounts in the admin ask for the password again.
     """

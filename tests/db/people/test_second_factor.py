@@ -20,6 +20,7 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import Settings
 
+from people import teams
 from people.models import Session, User
 from people.sign_in import second_factor
 from tests.authenticator import PASSWORD, code, new_codes, set_up, show, sign_in
@@ -219,9 +220,10 @@ def test_a_session_that_knew_only_the_password_takes_neither_the_factor_nor_the_
 ) -> None:
     _, secret = with_factor(anna)
     other = signed_in(anna)
+    deletion_of_a_team = f"/teams/{teams.create(anna, 'Family').pk}/delete/"
     assert other.post("/account/reauthenticate/", {"password": PASSWORD}).status_code == 302
     ends = ["", "recovery-codes/", "recovery-codes/download/", "recovery-codes/generate/", "totp/deactivate/"]
-    for page in (*(f"{FACTORS}{end}" for end in ends), *map(reverse, GUARDED)):
+    for page in (*(f"{FACTORS}{end}" for end in ends), *map(reverse, GUARDED), deletion_of_a_team):
         asked = f"/account/second-factor/reauthenticate/?next={quote(page, safe='')}"
         assert other.get(page)["Location"] == other.post(page)["Location"] == asked
     assert second_factor.is_set_up(anna)
