@@ -57,10 +57,10 @@ def answer_page(
         result, damaged = readable(behind.order_by(f"-{key}")[: size + 1])
         shown = result[:size]
         beside(shown)
-        if not shown or len(result) + len(damaged) <= size:
+        if len(result) + len(damaged) <= size:
             return _Chunk(shown, "")
-        value = getattr(shown[-1], key)
-        return _Chunk(shown, value.isoformat() if isinstance(value, datetime) else str(value))
+        value = getattr(shown[-1], key) if shown else rows.values_list(key, flat=True).get(pk=damaged[-1])
+        return _Chunk(shown, value.isoformat() if isinstance(value, datetime) else str(value), not shown)
 
     return _answer_chunks(read_chunk, request, page, show)
 

@@ -413,6 +413,16 @@ def test_lists_of_a_person_and_of_the_api_show_the_other_rows(ada: User, damaged
     assert [one["id"] for one in items] == [str(sound.key)]
 
 
+def test_a_list_of_the_api_goes_on_behind_a_chunk_of_damaged_rows(ada: User) -> None:
+    sound, *damaged = [happen(ada, data={}) for _ in range(3)]
+    for one in damaged:
+        damage("events_event", f"data = {DEEP}", one.id, past_triggers=True)
+    first = Api(ada)("GET", "/events?limit=1").json()
+    assert (first["items"], bool(first["next"])) == ([], True)
+    last = Api(ada)("GET", f"/events?limit=1&cursor={first['next']}").json()
+    assert ([one["id"] for one in last["items"]], last["next"]) == ([str(sound.key)], None)
+
+
 def test_the_channels_are_shown_beside_a_delivery_that_cannot_be_read(ada: User) -> None:
     letter = make_delivery(make_channel(ada, "webhook", label="Home"))
     damage("notifications_delivery", f"reason_params = {DEEP}", letter.id, past_triggers=True)
