@@ -57,10 +57,12 @@ def limit_reached(user: User) -> bool:
 def create(schedule: Schedule, channels: Sequence[Channel], now: datetime, by: User | None = None) -> Schedule:
     """Insert a schedule that is not saved yet. Its time zone becomes its owner's if they have none.
 
+    One that awaits Done goes on waiting.
     The caller's transaction holds the owner's lock. Raises IntegrityError if its id, from a form, exists already.
     """
     user = schedule.user
-    set_next_slot(schedule, now)
+    if schedule.state != Schedule.State.AWAITING:
+        set_next_slot(schedule, now)
     write(schedule, channels, _event(schedule, Change.CREATED, now, None if schedule.made_by else by or user))
     if not user.time_zone and not schedule.local_time:  # whose zone is the first on Earth, not the maker's
         user.time_zone = schedule.time_zone

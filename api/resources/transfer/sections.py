@@ -176,10 +176,13 @@ def _add_reminder(taker: Taker, body: ReminderEntry, key: UUID) -> UUID:
         raise invalid(FieldError("audience", text))
     if body.max_count is not None and body.state != Schedule.State.FINISHED:
         body.max_count = max(1, body.max_count - max(0, body.fired_count))  # it rings as often as is left
-    since = _LONG_AGO if body.state in (Schedule.State.FINISHED, Schedule.State.ARCHIVED) else taker.now
+    state = Schedule.State
+    since = _LONG_AGO if body.state in (state.FINISHED, state.ARCHIVED, state.AWAITING) else taker.now
     made, chosen = schedules.described(body, taker.user, since, also=map(UUID, body.channel_ids))
     SECTIONS["reminders"].lock(taker.user)
     made.id = key
+    if body.state == state.AWAITING and made.after_done:
+        made.state = state.AWAITING
     editing.create(made, chosen, taker.now)
     _bring_to_state(taker, body, made)
     return made.id

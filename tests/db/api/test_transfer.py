@@ -78,7 +78,8 @@ def fill(user: User) -> None:
         misfire=Schedule.Misfire.SKIP, excluded=[date(2090, 12, 25)], max_count=7,
     )  # fmt: skip
     rule = {"rule": "DTSTART:20900105T090000\nRRULE:FREQ=DAILY"}
-    make_schedule(user, [mail], title="Rule", kind="rrule", rule=rule, after_done=True)
+    waiting = make_schedule(user, [mail], title="Rule", kind="rrule", rule=rule, after_done=True)
+    Schedule.objects.filter(id=waiting.id).update(state="awaiting", next_fire_at=None)
     make_schedule(user, [inbox], title="Once", kind="once", rule={"at": "2090-01-05T09:00:00"})
     make_schedule(user, [inbox], title="Window", starts_at=NOW.replace(year=2091), ends_at=NOW.replace(year=2092))
     paused = make_schedule(user, [inbox], title="Paused")
