@@ -22,7 +22,8 @@ def done(schedule: Schedule, now: datetime, by: User, source: _Source) -> bool:
     if newest is not None and acknowledge.acknowledge(newest.id, source, by.actor if by.is_team else None):
         return True
     # Not of a slot that is due at this moment, which this would fire first.
-    return schedule.state == Schedule.State.AWAITING and editing.done(schedule.id, now, by).version > schedule.version
+    waits = schedule.state in {Schedule.State.AWAITING, Schedule.State.PAUSED}
+    return waits and editing.done(schedule.id, now, by).version > schedule.version
 
 
 @transaction.atomic

@@ -238,15 +238,20 @@ def unskip(schedule_id: UUID, slot: datetime, now: datetime, by: User | None = N
 
 @transaction.atomic
 def done(schedule_id: UUID, now: datetime, by: User | None = None, message: UUID | None = None) -> Schedule:
-    """Count the next slot from now, if it waits for that; else nothing changes. `message`: what was answered."""
+    """Count the next slot from now, if it waits for that, paused or not; else nothing changes.
+
+    `message`: what was answered.
+    """
     schedule = _lock(schedule_id, now, deleted=True)
-    if schedule.state != Schedule.State.AWAITING or schedule.deleted_at is not None:
+    is_paused = bool(state_changes.still_waiting([schedule]))
+    if not (is_paused or schedule.state == Schedule.State.AWAITING) or schedule.deleted_at is not None:
         return schedule
     was = timing(schedule)
     with suppress(InvalidRule):  # an unreadable one breaks below
         rule = from_done.begin(schedule.timetable().rule, now)
         schedule.kind, schedule.rule = rule.kind, rule.data()
-    set_next_slot_or_break(schedule, now)
+    if not is_paused:
+        set_next_slot_or_break(schedule, now)
     return _save(schedule, Change.DONE, now, by, was=was, message=message and str(message), fired=schedule.fired_count)
 
 
@@ -260,8 +265,9 @@ def undo_done(schedule_id: UUID, now: datetime, by: User | None = None, message:
     if schedule.state == Schedule.State.BROKEN or schedule.fired_count != last.detail["fired"]:
         return schedule
     schedule.kind, schedule.rule = last.detail["was"]["kind"], last.detail["was"]["rule"]
-    schedule.state, schedule.next_fire_at = Schedule.State.AWAITING, None
-    return _save(schedule, Change.UNDONE, now, by)
+    if schedule.state != Schedule.State.PAUSED:
+        schedule.state, schedule.next_fire_at = Schedule.State.AWAITING, None
+    return _save(schedule, Change.UNDONE, now, by, before={"state": Schedule.State.AWAITING})
 
 
 @transaction.atomic

@@ -69,20 +69,25 @@ def _stop(
 def resume(schedules: Sequence[Schedule], now: datetime, by: User | None) -> None:
     """Continue with the next slots after `now`, and end a snooze. Slots in between never fire.
 
-    One that waited for Done when it was paused waits again, unless its timing was edited since.
+    One that waited for Done when it was paused waits again, unless it is done or its timing was edited since.
     """
-    timed = Q(what=Change.PAUSED) | Q(what=Change.EDITED, detail__has_key="was")
-    counting = [one for one in schedules if one.after_done and one.state == _State.PAUSED]
-    waited = {key for key, before in _latest(timed, counting).items() if before.get("state") == _State.AWAITING}
+    waiting = still_waiting(schedules)
     running = []
     for schedule in schedules:
         schedule.snoozed_until = None
-        if schedule.id in waited:
+        if schedule.id in waiting:
             schedule.state = _State.AWAITING
         elif schedule.state != _State.AWAITING:
             running.append(schedule)
     _set_next_slots(running, now)
     _save(schedules, Change.RESUMED, now, by)
+
+
+def still_waiting(schedules: Sequence[Schedule]) -> set[UUID]:
+    """Which of the paused ones waited for Done before, and do still."""
+    timed = Q(what__in=[Change.PAUSED, Change.DONE, Change.UNDONE]) | Q(what=Change.EDITED, detail__has_key="was")
+    counting = [one for one in schedules if one.after_done and one.state == _State.PAUSED]
+    return {key for key, before in _latest(timed, counting).items() if before.get("state") == _State.AWAITING}
 
 
 def put_back(schedules: Sequence[Schedule], now: datetime, by: User | None, what: Change = Change.UNARCHIVED) -> None:

@@ -14,10 +14,10 @@ class ScheduleEvent(models.Model):
     """One change of a schedule, written in its transaction. Explain reads when a schedule was paused from these.
 
     `version` is the schedule's afterwards. `detail["was"]` is the timing that an edit or Done replaced,
-    `detail["before"]` the state and snooze before a pause or the archive, `detail["snoozed_until"]` the snooze that
-    goes on once that is undone. Of Done, `detail["message"]` is the id of the message, and `detail["fired"]` how often
-    the schedule had fired. A schedule that was made to move one time of another has that one as `detail["replaces"]`,
-    and the time as `detail["slot"]`.
+    `detail["before"]` the state and snooze before a pause or the archive, or before Done where that was undone,
+    `detail["snoozed_until"]` the snooze that goes on once that is undone. Of Done, `detail["message"]` is the id of the
+    message, and `detail["fired"]` how often the schedule had fired. A schedule that was made to move one time of
+    another has that one as `detail["replaces"]`, and the time as `detail["slot"]`.
     """
 
     class Change(models.TextChoices):

@@ -194,6 +194,28 @@ def test_it_waits_again_once_it_is_resumed(clock: list[datetime]) -> None:
     assert editing.resume(schedule.id, clock[-1]).next_fire_at == NINE + timedelta(days=4)
 
 
+def test_done_counts_during_a_pause_and_its_undo_waits_again(clock: list[datetime]) -> None:
+    schedule = fired()
+    editing.pause(schedule.id, clock[-1])
+    assert answer()
+    assert (now_of(schedule).state, now_of(schedule).next_fire_at) == (_State.PAUSED, None)
+    assert editing.resume(schedule.id, clock[-1]).next_fire_at == NINE + timedelta(days=4)
+    assert fire.fire_due(NINE + timedelta(days=4)) == 1
+    clock.append(NINE + timedelta(days=5))
+    editing.pause(schedule.id, clock[-1])
+    assert answers.done(now_of(schedule), clock[-1], schedule.user, Notification.AnsweredFrom.PAGE)
+    assert answers.undo_done(now_of(schedule), clock[-1], schedule.user)
+    assert now_of(schedule).state == _State.PAUSED
+    assert editing.resume(schedule.id, clock[-1]).state == _State.AWAITING
+
+
+def test_a_paused_one_that_did_not_wait_stays_as_it_is(clock: list[datetime]) -> None:
+    schedule = fired()
+    answer()
+    before = editing.pause(schedule.id, clock[-1])
+    assert editing.done(schedule.id, clock[-1]).version == before.version
+
+
 def test_a_pause_that_is_repeated_forgets_nothing(clock: list[datetime]) -> None:
     schedule = fired()
     version = editing.pause(schedule.id, clock[-1]).version
