@@ -1,7 +1,7 @@
 """People, groups and events of security in the admin, and the base of the admin of rows that belong to people."""
 
 from ipaddress import ip_address
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from allauth.account.signals import user_signed_up
 from django import forms
@@ -20,6 +20,7 @@ from common.admin import columns
 from common.admin.base import BaseAdmin, ReadOnlyAdmin, as_uuid
 from common.admin.damaged import SafeAdmin
 from common.admin.filters import Period, newest, newest_filter
+from people import teams
 from people.models import Membership, Role, SecurityEvent, User
 from people.sign_in import sessions
 
@@ -164,6 +165,15 @@ class MembershipAdmin(OwnedAdmin):
     link_lookups = ("team__id__exact", "person__id__exact")
     search_help_text = _("The beginning of the email address of the person or the team, or the id of a membership.")
     empty_text = _("No teams yet. People make them on their own pages.")
+    actions = ("make_owner",)
+
+    @admin.action(description=_("Make owner"), permissions=["act"])
+    def make_owner(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        chosen = list(queryset)
+        made = [member for member in chosen if teams.make_owner(member, cast(User, request.user))]
+        self.log_many(request, made, "Made an owner.")
+        skipped = gettext("%(count)s skipped: the team has an active owner, or the person is switched off.")
+        self.tell_changed(request, len(chosen), len(made), gettext("%(count)s made an owner."), skipped)
 
     joined = columns.instant_column(_("joined"), "joined_at")
     of_team = columns.column(_("team"), "team", to_person)

@@ -118,6 +118,19 @@ def change_role(owner: Membership, member_id: UUID, role: str) -> Membership | N
     return member
 
 
+def make_owner(member: Membership, by: User) -> bool:
+    """By an operator, for a team whose owners are all switched off. False: one is not, or the member is."""
+    with lock_user(member.team):
+        active = members(member.team).filter(person__is_active=True)
+        is_wanted = active.filter(id=member.id).exists() and not active.filter(role=Role.OWNER).exists()
+        if is_wanted:
+            member.role = Role.OWNER
+            member.save(update_fields=["role"])
+    if is_wanted:
+        _record(SecurityEvent.Type.TEAM_ROLE, member, member.team, by=by.pk)
+    return is_wanted
+
+
 def remove(owner: Membership, member_id: UUID) -> Membership | None:
     """Remove a member from the owner's team. None: they have left. Raises TeamRefusal."""
     with _locked(owner):

@@ -14,7 +14,8 @@ from django.test import Client, RequestFactory
 from common.admin import rights
 from events.models import InboundAddress, InboundRequest
 from notifications.models import Channel, Delivery
-from people.models import User
+from people import teams
+from people.models import Membership, SecurityEvent, User
 from tests.make import make_channel, make_delivery, make_schedule, make_user
 from work.models import Intervention
 
@@ -55,6 +56,24 @@ def test_a_superuser_makes_staff(operator: Client) -> None:
     fields = {"email": person.email, "name": "New clerk", "is_active": "on", "is_staff": "on"}
     assert operator.post(f"/admin/people/user/{person.pk}/change/", fields).status_code == 302
     assert User.objects.get(pk=person.pk).is_staff
+
+
+def test_an_operator_makes_an_owner_only_where_none_is_active(operator: Client) -> None:
+    ada = make_user()
+    team = teams.create(ada, "Family")
+    member, off = [
+        Membership.objects.create(team=team, person=make_user(is_active=active), role="viewer")
+        for active in (True, False)
+    ]
+    asked = {"action": "make_owner", "_selected_action": [str(member.pk), str(off.pk)]}
+    operator.post("/admin/people/membership/", asked)
+    assert set(team.members.values_list("role", flat=True)) == {"owner", "viewer"}
+    User.objects.filter(pk=ada.pk).update(is_active=False)
+    assert "1 made an owner" in operator.post("/admin/people/membership/", asked, follow=True).content.decode()
+    member.refresh_from_db()
+    off.refresh_from_db()
+    assert (member.role, off.role) == ("owner", "viewer")
+    assert SecurityEvent.objects.filter(type="team-role", user=member.person).count() == 1
 
 
 def test_the_first_page_names_the_places_in_the_order_of_work_and_only_those_that_one_may_see(
