@@ -14,7 +14,7 @@ from uuid import UUID
 
 from allauth.account.models import EmailAddress
 from django.conf import settings
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 from django.dispatch import Signal
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -196,8 +196,14 @@ def invite(owner: Membership, role: str, address: str = "") -> tuple[Invitation,
     return row, secret
 
 
+def _open() -> QuerySet[Invitation]:
+    """Those of present owners: who is removed could let themself in again."""
+    by_owner = {"made_by__memberships__team": F("team"), "made_by__memberships__role": Role.OWNER}
+    return Invitation.objects.filter(expires_at__gt=timezone.now(), made_by__is_active=True, **by_owner)
+
+
 def open_invitations(team: User) -> QuerySet[Invitation]:
-    return Invitation.objects.filter(team=team, expires_at__gt=timezone.now())
+    return _open().filter(team=team)
 
 
 def withdraw(owner: Membership, invitation_id: UUID) -> bool:
@@ -208,14 +214,14 @@ def withdraw(owner: Membership, invitation_id: UUID) -> bool:
 def invitations_of(person: User) -> QuerySet[Invitation]:
     """The open invitations to addresses that the person has confirmed."""
     confirmed = EmailAddress.objects.filter(user=person, verified=True).values("email")
-    rows = Invitation.objects.select_related("team", "made_by").filter(team__is_active=True)
-    return rows.filter(address__in=confirmed, expires_at__gt=timezone.now()).exclude(address="")
+    rows = _open().select_related("team", "made_by").filter(team__is_active=True)
+    return rows.filter(address__in=confirmed).exclude(address="")
 
 
 def find_invitation(person: User, secret: str) -> Invitation | None:
     """The open invitation with this secret, if it is for everybody who has the link, or for an address of theirs."""
-    rows = Invitation.objects.select_related("team", "made_by").filter(hashed=hashed(secret), team__is_active=True)
-    invitation = rows.filter(expires_at__gt=timezone.now()).first()
+    rows = _open().select_related("team", "made_by").filter(hashed=hashed(secret), team__is_active=True)
+    invitation = rows.first()
     if invitation is None or (invitation.address and not _accounts(invitation.address).filter(pk=person.pk).exists()):
         return None
     return invitation
@@ -228,7 +234,7 @@ def accept(person: User, invitation: Invitation) -> Membership:
             return existing
         if invitation.role == Role.OWNER:
             _refuse_another(person)
-        if not Invitation.objects.filter(id=invitation.id, expires_at__gt=timezone.now()).delete()[0]:
+        if not _open().filter(id=invitation.id).delete()[0]:
             raise TeamRefusal(_("This invitation is no longer valid. Ask for another one."))
         if members(invitation.team).count() >= settings.MOST_MEMBERS:
             raise TeamRefusal(_("The team has %(most)s members, which is the limit.") % {"most": settings.MOST_MEMBERS})

@@ -394,6 +394,27 @@ def test_another_invitation_to_an_address_takes_the_place_of_the_first(ada: User
     assert Invitation.objects.count() == 1
 
 
+@pytest.mark.parametrize("end", ["removed", "demoted", "switched off"])
+def test_an_invitation_ends_with_the_owner_who_made_it(ada: User, team: User, end: str) -> None:
+    member, bob, carol = join(team, Role.OWNER), confirmed(), make_user()
+    own = membership(member.person, team)
+    _, secret = teams.invite(own, Role.OWNER)
+    teams.invite(own, Role.OWNER, bob.email)
+    shown = teams.find_invitation(carol, secret)
+    assert shown is not None and teams.invitations_of(bob).count() == 1
+    if end == "removed":
+        teams.remove(membership(ada, team), member.id)
+    elif end == "demoted":
+        teams.change_role(membership(ada, team), member.id, Role.MEMBER)
+    else:
+        User.objects.filter(pk=member.person_id).update(is_active=False)
+    assert teams.find_invitation(carol, secret) is None
+    assert not teams.invitations_of(bob).exists()
+    assert not teams.open_invitations(team).exists()
+    with pytest.raises(TeamRefusal):
+        teams.accept(carol, shown)
+
+
 def test_an_invitation_is_offered_until_it_is_over_and_its_team_deleted(ada: User, team: User) -> None:
     bob = confirmed()
     row, secret = teams.invite(membership(ada, team), Role.MEMBER, bob.email)
