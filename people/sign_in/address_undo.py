@@ -12,8 +12,9 @@ from allauth.account.models import EmailAddress
 from allauth.account.signals import email_changed
 from allauth.account.utils import user_pk_to_url_str
 from allauth.mfa.models import Authenticator
+from allauth.socialaccount.models import SocialAccount
 from django.core import signing
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 from django.dispatch import receiver
 from django.http import HttpRequest
@@ -80,7 +81,8 @@ def undo(change: AddressChange, request: HttpRequest) -> str | None:
         EmailAddress.objects.filter(user=user).exclude(email__iexact=email).delete()
         EmailAddress.objects.update_or_create(user=user, email=email, defaults={"primary": True, "verified": True})
         Authenticator.objects.filter(user=user, created_at__gte=change.at).delete()
-        ApiToken.objects.filter(user=user, revoked_at=None).update(revoked_at=Now())
+        SocialAccount.objects.filter(user=user).delete()
+        ApiToken.objects.filter(Q(user=user) | Q(member=user), revoked_at=None).update(revoked_at=Now())
         user.refresh_from_db()
         user.email = email
         user.set_unusable_password()

@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
+from allauth.socialaccount.models import SocialAccount
 from django.core import mail, signing
 from django.db.models import F
 from django.test import Client
 
-from people import mailboxes, tokens
+from people import mailboxes, teams, tokens
 from people.models import AddressChange, SecurityEvent, User
 from people.sign_in import address_undo
 from tests.authenticator import PASSWORD
@@ -139,6 +140,10 @@ def test_the_owner_gets_the_account_back_by_the_link_at_the_old_address(anna: Us
     assert [one.to for one in mail.outbox] == [[OWNERS]]
     tokens.create(anna, "CI", ["read"], None)
     Authenticator.objects.create(user=anna, type="totp", data={"secret": "x"})
+    SocialAccount.objects.create(user=anna, provider="oidc", uid="thief")
+    membership = teams.find_membership(anna, teams.create(anna, "Family").pk)
+    assert membership is not None
+    _, of_team = tokens.create(membership.team, "CI", ["read"], None)
     owner = Client()
     assert OWNERS in owner.get(link).content.decode()
     anna.refresh_from_db()
@@ -150,7 +155,9 @@ def test_the_owner_gets_the_account_back_by_the_link_at_the_old_address(anna: Us
     assert [(row.email, row.primary, row.verified) for row in EmailAddress.objects.all()] == [(OWNERS, True, True)]
     assert thief.get("/settings/").status_code == 302
     assert not tokens.valid_tokens(anna)
+    assert tokens.find(of_team) is None
     assert not Authenticator.objects.exists()
+    assert not SocialAccount.objects.exists()
     assert SecurityEvent.objects.filter(user=anna, type="address-restored").count() == 1
     form = owner.get(answer["Location"])["Location"]
     new = "harbour-crane-77"
