@@ -14,6 +14,8 @@ CHANNELS, TOLD = "carillon_channels", "carillon_told"
 """Labels of Carillon's own alerts: the channels to ring on instead, by commas; that the alert was sent without us."""
 MOST_ROUNDS = 10
 """So often it rings on all channels without an answer."""
+LONGEST = 525_600
+"""Minutes for which a snooze acknowledges, at most."""
 
 
 class IncidentSettings(BaseModel):
@@ -88,7 +90,9 @@ class Incident(Flow):
         if run.state.phase == "open":
             run.state.phase, run.state.in_turn = "acknowledged", 0
             run.withdraw()
-            run.wait(RESOLVED, run.settings.again * 60)
+            again = event.data.get("again")
+            minutes = again if type(again) is int and 0 < again <= LONGEST else run.settings.again
+            run.wait(RESOLVED, minutes * 60)
 
     @on(RESOLVED)
     def resolved(self, run: Turn, event: FlowEvent) -> None:

@@ -1,14 +1,17 @@
 """Incidents of a person: acknowledged, resolved, switched on with their settings."""
 
+import math
 from collections.abc import Iterable
+from datetime import timedelta
 from typing import Any
 from uuid import uuid5
 
 from django import forms
 from django.db import transaction
+from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
 
-from events.flows.incident import ACKNOWLEDGED, RESOLVED, Incident, IncidentSettings
+from events.flows.incident import ACKNOWLEDGED, LONGEST, RESOLVED, Incident, IncidentSettings
 from events.intake import ledger
 from events.intake.ledger import Happened
 from events.models import FlowSettings, OpenAlert, Run
@@ -24,23 +27,23 @@ _PLACES = ("first", "second", "third")
 
 
 @transaction.atomic
-def act(run: Run, type: str) -> bool:
+def act(run: Run, type: str, again: int | None = None) -> bool:
     """Record that a person acknowledges or resolves an incident. Twice in one phase of it has no further effect.
 
-    An operator who acknowledges a problem of the installation does so for the others who were told of it. False where
-    it is not an incident, was stopped, or has ended.
+    An operator who acknowledges a problem of the installation does so for the others who were told of it, unless it
+    rings `again` after so many minutes. False where it is not an incident, was stopped, or has ended.
     """
     if run.flow != Incident.name or run.status == Run.Status.STOPPED or run.ended_at is not None:
         return False
-    happened = [_happened(run, type, types.SOURCE)]
-    if type == ACKNOWLEDGED:
+    happened = [_happened(run, type, types.SOURCE, **{} if again is None else {"again": again})]
+    if type == ACKNOWLEDGED and again is None:
         happened += [_happened(one, type, run.user.email) for one in _of_other_operators(run)]
     ledger.record_all(happened)
     return True
 
 
-def _happened(run: Run, type: str, source: str) -> Happened:
-    data: dict[str, Any] = {"key": run.key}
+def _happened(run: Run, type: str, source: str, **more: int) -> Happened:
+    data: dict[str, Any] = {"key": run.key} | more
     if type == RESOLVED:
         data["title"] = run.state.get("title", "")
     key = str(uuid5(run.id, f"{type} {run.waits}"))
@@ -57,10 +60,13 @@ def _of_other_operators(run: Run) -> Iterable[Run]:
 
 
 def answered(notification: Notification) -> None:
-    """“Done” in the message of an incident acknowledges it."""
+    """“Done” in the message of an incident acknowledges it, “Snooze” until then: it rings on no other channel."""
     if notification.origin == Notification.Origin.EVENT and notification.origin_id:
+        until = notification.snoozed_until
+        left = None if until is None else math.ceil((until - timezone.now()) / timedelta(minutes=1))
+        again = None if left is None else min(LONGEST, max(1, left))
         for run in Run.objects.filter(id=notification.origin_id, flow=Incident.name, ended_at=None):
-            act(run, ACKNOWLEDGED)
+            act(run, ACKNOWLEDGED, again)
 
 
 def is_on(user: User) -> bool:

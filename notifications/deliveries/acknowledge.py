@@ -35,7 +35,7 @@ LINK_LIFE = timedelta(days=30)
 LOCKS: list[Callable[[UUID], object]] = []
 """Called before a notification is locked: they lock its cause if a listener changes that."""
 LISTENERS: list[Callable[[Notification], object]] = []
-"""Called after a notification is acknowledged, in its transaction."""
+"""Called after a notification is acknowledged or snoozed (`snoozed_until`), in its transaction."""
 UNDO_LISTENERS: list[Callable[[Notification], object]] = []
 """Called after that was taken back, in its transaction."""
 
@@ -59,6 +59,8 @@ def snooze(notification_id: UUID, until: datetime, source: From = From.API, by: 
     """
     if (notification := _answer(notification_id, DeliveryCode.SNOOZED, source, by, until)) is None:
         return False
+    for tell in LISTENERS:
+        tell(notification)
     if notification.nag_of is not None:
         notification = Notification.objects.get(id=notification.nag_of)
     sent_to = notification.deliveries.order_by("id").values_list("channel_id", flat=True)

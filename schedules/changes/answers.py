@@ -49,7 +49,7 @@ def lock_cause(notification_id: UUID) -> None:
 
 
 def message_done(notification: Notification) -> None:
-    if (schedule_id := _counting(notification)) is not None:
+    if notification.snoozed_until is None and (schedule_id := _counting(notification)) is not None:
         editing.done(schedule_id, fire.read_clock().now, message=notification.nag_of or notification.id)
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from events.flows.incident import ACKNOWLEDGED, RAISED, RESOLVED
 from events.inbound import alerts
@@ -180,6 +182,28 @@ def test_done_in_a_message_acknowledges(ada: User, channels: list[Channel]) -> N
     assert acknowledge.acknowledge(Notification.objects.get().id)
     handle_new()
     assert phase() == "acknowledged"
+
+
+def test_snooze_in_a_message_rings_nowhere_before_that(ada: User, channels: list[Channel]) -> None:
+    alert(ada, RAISED)
+    until = timezone.now() + timedelta(hours=3)
+    acknowledge.snooze(Notification.objects.get().id, until)
+    handle_new()
+    run = Run.objects.get()
+    assert run.wait_until is not None
+    assert (phase(), abs(run.wait_until - until) < timedelta(minutes=5)) == ("acknowledged", True)
+    assert not Delivery.objects.filter(state="pending").exists()
+    wait_over()
+    assert (phase(), rung()[-1]) == ("open", "Mail")
+
+
+@pytest.mark.parametrize("again", ["soon", True, 0, 10**9])
+def test_a_time_that_is_none_counts_as_not_given(ada: User, channels: list[Channel], again: Any) -> None:
+    alert(ada, RAISED)
+    alert(ada, ACKNOWLEDGED, again=again)
+    wait_until = Run.objects.get().wait_until
+    assert wait_until is not None
+    assert wait_until < timezone.now() + timedelta(hours=2)
 
 
 def test_switched_off_an_open_incident_goes_on_to_its_end_and_no_other_opens(
