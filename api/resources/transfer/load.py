@@ -149,6 +149,8 @@ class _Loading:
         wanted = read(me.Settings, stored | entry).model_dump()
         if wanted == stored:
             return False
+        if self.user.acting is not None and not self.user.acting.is_owner:
+            raise invalid(FieldError("", _("Only owners of the team may do this. Ask one of them.")))
         form = me.settings_form(self.user, wanted)
         if not form.is_valid():
             self.user.refresh_from_db()

@@ -17,6 +17,7 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
+from api.resources.transfer import load
 from people import teams, tokens
 from people.access.acting import NOT_FOR_VIEWERS
 from people.account import deletion
@@ -318,11 +319,16 @@ def test_a_viewer_sees_all_pages_but_secrets_and_forms(team: User) -> None:
 
 
 def test_only_owners_export_and_change_the_settings(ada: User, team: User) -> None:
-    browser = acting(join(team).person, team)
+    person = join(team).person
+    browser = acting(person, team)
+    imported = load.load(membership(person, team).team, {"settings": {"name": "Theirs"}})
+    assert [one.section for one in imported.troubles] == ["settings"]
     assert browser.get("/settings/").status_code == 200
     assert browser.post("/settings/", {"name": "Ours"}).status_code == 403
     assert browser.get("/settings/download/").status_code == 403
     assert browser.get("/settings/export/").status_code == 403
+    team.refresh_from_db()
+    assert team.name == "Family"
     owner = acting(ada, team)
     assert owner.post("/settings/", {"name": "Ours", "time_zone": "Europe/Paris"}).status_code == 302
     team.refresh_from_db()
