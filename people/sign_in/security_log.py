@@ -1,6 +1,6 @@
 """Events of security, by the signals of Django and allauth: one line in the log and one row for each.
 
-A source can cause only so many a minute, and so can all strangers together: more would fill the disk.
+A source can cause only so many of a type in a minute, and so can all strangers together: more would fill the disk.
 """
 
 import logging
@@ -34,7 +34,7 @@ Type = SecurityEvent.Type
 
 KEPT_DAYS = 90
 MOST_OF_SOURCE, MOST_OF_STRANGERS = 20, 60
-"""A minute and process: of a person or network; of all events that need no sign-in."""
+"""A minute and process, of each type: many refusals hide no new token. Of a person or network; of all strangers."""
 _BY_STRANGERS = {Type.SIGN_IN_FAILED, Type.LOCKED_OUT, Type.RESET_REQUESTED, Type.TOKEN_REFUSED, Type.ACCESS_DENIED}
 _RIGHTS = ("is_active", "is_staff", "is_superuser")
 _GRANTS = {
@@ -77,9 +77,9 @@ def record(
     address, agent = sessions.client(request) if request is not None else (None, "")
     person = getattr(user, "pk", None)
     signed_in = person is not None and user == getattr(request, "user", None)
-    sources = {f"user {person}" if signed_in else _network(address): MOST_OF_SOURCE}
+    sources = {f"{event.value} of {f'user {person}' if signed_in else _network(address)}": MOST_OF_SOURCE}
     if event in _BY_STRANGERS and not signed_in:
-        sources["strangers"] = MOST_OF_STRANGERS
+        sources[f"{event.value} of strangers"] = MOST_OF_STRANGERS
     if not counts.allow(sources):
         return
     log.info("security event=%s user=%s address=%s", event.value, person, address)

@@ -142,6 +142,18 @@ def test_one_network_is_one_source_and_hides_nobody_elses_events(anna: User) -> 
     assert events(anna) == ["signed-out"]
 
 
+def test_refusals_hide_neither_a_new_token_nor_wrong_passwords(anna: User) -> None:
+    request = RequestFactory(REMOTE_ADDR="198.51.100.1").get("/")
+    request.user = anna
+    for number in range(100):
+        security_log.record(Type.ACCESS_DENIED, anna, request)
+        stranger = RequestFactory(REMOTE_ADDR=f"203.0.113.{number}").get("/")
+        security_log.record(Type.TOKEN_REFUSED, None, stranger)
+    security_log.record(Type.TOKEN_MADE, anna, request)
+    security_log.record(Type.SIGN_IN_FAILED, anna, stranger)
+    assert {*events(anna)} == {"access-denied", "token-made", "sign-in-failed"}
+
+
 def test_a_minute_later_events_are_recorded_again(monkeypatch: pytest.MonkeyPatch) -> None:
     counts, now = security_log._Counts(), 1_000.0
     monkeypatch.setattr(security_log.time, "monotonic", lambda: now)
