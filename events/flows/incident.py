@@ -1,11 +1,13 @@
 """Incidents: an alert rings on one channel after the other until somebody acknowledges it, or it is over."""
 
 import hashlib
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.utils.translation import gettext as _, gettext_lazy
 from pydantic import BaseModel, Field
 
+from common.uuid7 import first_of
 from events.flows.base import Flow, FlowEvent, State, Turn, on
 from events.pure import types
 
@@ -16,6 +18,8 @@ MOST_ROUNDS = 10
 """So often it rings on all channels without an answer."""
 LONGEST = 525_600
 """Minutes for which a snooze acknowledges, at most."""
+_SKEW = timedelta(seconds=10)
+"""Between the clocks of web processes and of the database."""
 
 
 class IncidentSettings(BaseModel):
@@ -47,9 +51,12 @@ class IncidentState(State):
     channels: list[UUID] = []
     newest: UUID | None = None
 
-    def is_late(self, event: FlowEvent) -> bool:
-        """Whether it was recorded before one that was handled already: several workers take events at once."""
-        if self.newest is not None and event.id < self.newest:
+    def is_late(self, event: FlowEvent, now: datetime) -> bool:
+        """Whether it was recorded before one that was handled already: several workers take events at once.
+
+        One that seems to come from the future says nothing: the clock was set back.
+        """
+        if self.newest is not None and event.id < self.newest < first_of(now + _SKEW):
             return True
         self.newest = event.id
         return False
@@ -71,7 +78,7 @@ class Incident(Flow):
     def raised(self, run: Turn, event: FlowEvent) -> None:
         state, data = run.state, event.data
         state.raised += 1
-        if state.is_late(event):
+        if state.is_late(event, run.now):
             return
         state.title, state.summary = data["title"][:300], data.get("summary", "")[:2_000]
         state.severity, state.url = data.get("severity", "")[:100], data.get("url", "")[:1_000]
@@ -97,7 +104,7 @@ class Incident(Flow):
     @on(RESOLVED)
     def resolved(self, run: Turn, event: FlowEvent) -> None:
         state = run.state
-        if state.is_late(event) or state.phase == "resolved":
+        if state.is_late(event, run.now) or state.phase == "resolved":
             return
         state.phase = "resolved"
         run.withdraw()

@@ -11,6 +11,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from common.uuid7 import first_of
 from events.flows.incident import ACKNOWLEDGED, RAISED, RESOLVED
 from events.inbound import alerts
 from events.intake import ledger
@@ -148,6 +149,15 @@ def test_the_alert_or_end_that_was_recorded_last_counts_whichever_is_handled_fir
     handle(*reversed(record(ada, *kinds)))
     assert phase() == ("open" if kinds[-1] == RAISED else "resolved")
     assert Run.objects.get().state["raised"] == 2
+
+
+def test_an_end_counts_also_after_the_clock_was_set_back(ada: User, channels: list[Channel]) -> None:
+    alert(ada, RAISED)
+    run = Run.objects.get()
+    run.state["newest"] = str(first_of(timezone.now() + timedelta(hours=1)))
+    run.save()
+    alert(ada, RESOLVED)
+    assert phase() == "resolved"
 
 
 def test_flapping_is_one_incident_that_rings_once(ada: User, channels: list[Channel]) -> None:
