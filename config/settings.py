@@ -3,16 +3,14 @@
 Without DATABASE_URL or REDIS_URL, an embedded engine is started in `var/` (see `config/embedded`).
 """
 
-import os
 import sys
 from email.utils import parseaddr
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from django.templatetags.static import static
-from django.utils.translation import gettext_lazy as _
-
-from config import celery as _celery, embedded, logs, periodic_tasks  # noqa: F401 - Celery: shared tasks need their app
+from config import celery as _celery, celery_settings, embedded, logs  # noqa: F401 - shared tasks need their app
+from config.admin import UNFOLD as UNFOLD
+from config.celery_settings import *  # noqa: F403
 from config.environment import engine_urls, env
 from config.processes import commands
 
@@ -34,22 +32,9 @@ if _replica_url := env.secret("DATABASE_REPLICA_URL", ""):
 # Variables of servers on other hosts whose connections are not secured, for a warning at the start.
 UNENCRYPTED = engine_urls.unencrypted(DATABASES, REDIS_URL)
 _worker_threads = commands.threads_of(sys.argv)
-_pool = env.flag("DATABASE_POOL", _worker_threads)
+_pool = env.flag("DATABASE_POOL", _worker_threads)  # a prefork worker keeps one connection for each process
 for _alias, _database in DATABASES.items():
-    if "PGAPPNAME" not in os.environ:
-        _database["OPTIONS"].setdefault("application_name", commands.role_of(sys.argv))  # in pg_stat_activity
-    # Behind a pooler, a cursor of the server outlives its session.
-    _database |= {"CONN_HEALTH_CHECKS": True, "DISABLE_SERVER_SIDE_CURSORS": True}
-    if _pool:
-        # For the web process and for workers with threads. A prefork worker keeps one connection for each process.
-        # timeout: in a burst, hundreds of threads record results at once. reconnect_timeout: after an outage the pool
-        # waits longer between its attempts; after 5 s it gives up, and the next request reconnects.
-        _of_replica = {"max_size": 4, "timeout": 2} if _alias == "replica" else {}
-        # max_idle: a session of PostgreSQL has 6 MiB; a pool closes one of its unused sessions each time.
-        _every_pool = {"min_size": 0, "max_size": 16, "max_idle": 10, "timeout": 30, "reconnect_timeout": 5}
-        _database["OPTIONS"]["pool"] = _every_pool | _of_replica
-    else:
-        _database["CONN_MAX_AGE"] = None
+    engine_urls.use_connections(_database, commands.role_of(sys.argv), _pool, is_replica=_alias == "replica")
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 VERSION = "1.0.0"
@@ -322,21 +307,15 @@ else:
     EMAIL_BACKEND = "django.core.mail.backends.filebased.EmailBackend"
     EMAIL_FILE_PATH = VAR_DIR / "mail"
 
-# --- Celery ----------------------------------------------------------------------------------------------------------
+# --- Celery: what the environment decides; the rest is in celery_settings.py ------------------------------------------
 if HAS_RABBITMQ := bool(_given_broker):
     CELERY_BROKER_URL, CELERY_BROKER_USE_SSL = engine_urls.rabbitmq(_given_broker)
     if not (env.is_local(urlsplit(CELERY_BROKER_URL).hostname or "") or CELERY_BROKER_USE_SSL.get("cert_reqs")):
         UNENCRYPTED.append("BROKER_URL")
 else:
     CELERY_BROKER_URL = engine_urls.broker(REDIS_URL)
-# RabbitMQ keeps messages in memory as Redis does. After a restart, rescue publishes them again.
-CELERY_TASK_DEFAULT_DELIVERY_MODE = "transient"
-CELERY_BROKER_HEARTBEAT = 20  # seconds, of a worker with RabbitMQ
 # After a reconnection, a thread that ends its task would change it, and read what the main thread waits for.
 CELERY_WORKER_ENABLE_PREFETCH_COUNT_REDUCTION = not HAS_RABBITMQ
-CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
-CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # a long outage of the broker must not end a worker
-CELERY_BROKER_POOL_ACQUIRE_TIMEOUT = 5
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "global_keyprefix": "carillon:",
     "socket_timeout": 5,  # a silent broker must not block a web request or beat
@@ -346,48 +325,17 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "redis_url": REDIS_URL,  # for our transport, which follows Sentinels
     **{"connect_timeout": 3, "read_timeout": 5, "write_timeout": 5},  # the same, as RabbitMQ's client calls it
 }
-CELERY_ACCEPT_CONTENT = ["json"]
-CELERY_TASK_DEFAULT_QUEUE = "maintenance"  # apart, so that rescue does not wait behind deliveries
-CELERY_TASK_ROUTES = ["work.kinds.route"]
 # Of kinds of job that have workers of their own: {kind: queue}.
 JOB_QUEUES = env.job_queues("JOB_QUEUES")
 QUEUES = env.queues(JOB_QUEUES)  # in use: workers must serve all of them
-CELERY_TASK_ACKS_LATE = True  # the message of a killed worker is delivered again, earlier than rescue
-CELERY_TASK_RETRY_ON_WORKER_LOST = True  # likewise of a killed child; the tries in the row stop poison messages
-CELERY_TASK_TIME_LIMIT = 80  # send deadline 60 s < soft 70 s < hard 80 s < lease 90 s
-CELERY_TASK_SOFT_TIME_LIMIT = 70
-CELERY_RESULT_BACKEND = "django-db"
-CELERY_RESULT_EXTENDED = True
-CELERY_RESULT_EXPIRES = 7 * 24 * 3600
 # What is set here would win over `--pool prefork`.
 CELERY_WORKER_POOL, CELERY_WORKER_CONCURRENCY = ("threads", 512) if _worker_threads else ("prefork", None)
-CELERY_WORKER_PREFETCH_MULTIPLIER = 1  # more would wait behind slow sends while other workers are idle
-CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 45  # after SIGQUIT; SIGTERM waits for all tasks
-CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False  # never abort a send
-CELERY_WORKER_MAX_MEMORY_PER_CHILD = 400_000  # KiB; of a process, or of a whole worker with threads
-CELERY_WORKER_HIJACK_ROOT_LOGGER = False
-CELERY_WORKER_REDIRECT_STDOUTS = False  # else a traceback is logged word by word
 # Prefork reuses a connection for so many tasks; threads return theirs to the pool after each.
 CELERY_DB_REUSE_MAX = None if "pool" in DATABASES["default"]["OPTIONS"] else 10_000
 CELERY_WORKER_SEND_TASK_EVENTS = CELERY_TASK_SEND_SENT_EVENT = env.flag("TASK_EVENTS", False)
-CELERY_BEAT_SCHEDULER = "schedules.beat.scheduler:Scheduler"
-CELERY_TIMEZONE = "UTC"
+CELERY_BEAT_SCHEDULE = celery_settings.beat_schedule(with_canary=CANARY)
 
-CELERY_BEAT_SCHEDULE = periodic_tasks.entries(with_canary=CANARY)
-
-# --- Admin and logs --------------------------------------------------------------------------------------------------
-UNFOLD = {
-    "SITE_TITLE": "Carillon",
-    "SITE_HEADER": "Carillon",
-    "SITE_SYMBOL": "notifications",
-    "SITE_SUBHEADER": _("Scheduled notifications, sent once"),
-    "SIDEBAR": {"navigation": "config.admin.site.navigation"},
-    "TABS": "config.admin.site.tabs",
-    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("bell.svg")}],
-    "STYLES": [lambda request: static("carillon-admin.css")],
-    "SCRIPTS": [lambda request: static("carillon-admin.js")],
-    "GLOBAL_CALLBACK": "config.admin.site.context",
-}
+# --- Logs
 _log_level = env.choice("LOG_LEVEL", ("INFO", "DEBUG", "WARNING", "ERROR", "CRITICAL"))
 LOG_FORMAT = env.choice("LOG_FORMAT", ("text", "json"))
 LOGGING = logs.settings(_log_level, as_json=LOG_FORMAT == "json")

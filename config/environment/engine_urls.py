@@ -69,6 +69,23 @@ def database(value: str, name: str = "DATABASE_URL") -> dict[str, Any]:
     }
 
 
+def use_connections(entry: dict[str, Any], role: str, pool: bool, is_replica: bool) -> None:
+    """Have the process called `role` share the connections of an entry of DATABASES, or keep one for each thread."""
+    if "PGAPPNAME" not in os.environ:
+        entry["OPTIONS"].setdefault("application_name", role)  # in pg_stat_activity
+    # Behind a pooler, a cursor of the server outlives its session.
+    entry |= {"CONN_HEALTH_CHECKS": True, "DISABLE_SERVER_SIDE_CURSORS": True}
+    if pool:
+        # timeout: in a burst, hundreds of threads record results at once. reconnect_timeout: after an outage the pool
+        # waits longer between its attempts; after 5 s it gives up, and the next request reconnects. max_idle: a session
+        # of PostgreSQL has 6 MiB; a pool closes one of its unused sessions each time.
+        of_replica = {"max_size": 4, "timeout": 2} if is_replica else {}
+        every = {"min_size": 0, "max_size": 16, "max_idle": 10, "timeout": 30, "reconnect_timeout": 5}
+        entry["OPTIONS"]["pool"] = every | of_replica
+    else:
+        entry["CONN_MAX_AGE"] = None
+
+
 def _refuse_unknown(name: str, given: Mapping[str, str]) -> None:
     known = {option.keyword.decode() for option in pq.Conninfo.get_defaults()} - _NOT_FOR_US
     if unknown := sorted(given.keys() - known):

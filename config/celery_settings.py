@@ -1,12 +1,37 @@
-"""The periodic tasks of beat. Those of `work/periodic.py` rest while they have nothing to do."""
+"""Settings of Celery that are the same everywhere, and the periodic tasks of beat."""
 
 from typing import Any
 
 from celery.schedules import crontab
 
+# RabbitMQ keeps messages in memory as Redis does. After a restart, rescue publishes them again.
+CELERY_TASK_DEFAULT_DELIVERY_MODE = "transient"
+CELERY_BROKER_HEARTBEAT = 20  # seconds, of a worker with RabbitMQ
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # a long outage of the broker must not end a worker
+CELERY_BROKER_POOL_ACQUIRE_TIMEOUT = 5
+CELERY_ACCEPT_CONTENT = ["json"]
+CELERY_TASK_DEFAULT_QUEUE = "maintenance"  # apart, so that rescue does not wait behind deliveries
+CELERY_TASK_ROUTES = ["work.kinds.route"]
+CELERY_TASK_ACKS_LATE = True  # the message of a killed worker is delivered again, earlier than rescue
+CELERY_TASK_RETRY_ON_WORKER_LOST = True  # likewise of a killed child; the tries in the row stop poison messages
+CELERY_TASK_TIME_LIMIT = 80  # send deadline 60 s < soft 70 s < hard 80 s < lease 90 s
+CELERY_TASK_SOFT_TIME_LIMIT = 70
+CELERY_RESULT_BACKEND = "django-db"
+CELERY_RESULT_EXTENDED = True
+CELERY_RESULT_EXPIRES = 7 * 24 * 3600
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1  # more would wait behind slow sends while other workers are idle
+CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 45  # after SIGQUIT; SIGTERM waits for all tasks
+CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False  # never abort a send
+CELERY_WORKER_MAX_MEMORY_PER_CHILD = 400_000  # KiB; of a process, or of a whole worker with threads
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_WORKER_REDIRECT_STDOUTS = False  # else a traceback is logged word by word
+CELERY_BEAT_SCHEDULER = "schedules.beat.scheduler:Scheduler"
+CELERY_TIMEZONE = "UTC"
 
-def entries(with_canary: bool) -> dict[str, dict[str, Any]]:
-    """By name, as CELERY_BEAT_SCHEDULE takes them."""
+
+def beat_schedule(with_canary: bool) -> dict[str, dict[str, Any]]:
+    """The periodic tasks by name. Those of `work/periodic.py` rest while they have nothing to do."""
     own = {"canary": _every(60.0, "schedules.canary", expires=60)} if with_canary else {}
     return own | {
         "rescue": _every(5.0, "work.rescue", expires=30),
