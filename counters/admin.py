@@ -23,5 +23,4 @@ class CounterAdmin(OwnedAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         shards: Any = super().get_queryset(request)
-        counters: QuerySet[Any] = shards.one_of_each()
-        return counters
+        return shards.one_of_each()

@@ -85,8 +85,7 @@ def acquire(user: User, name: str, ttl: float, holder: str = "") -> Held | Taken
 def renew(user: User, name: str, token: str, ttl: float) -> int | None:
     """Hold it for `ttl` seconds from now. Returns the fence; None if the token does not hold it, or not any more."""
     values = {"user": user.pk, "name": name, "hashed": hashed(token), "ttl": timedelta(seconds=ttl)}
-    fence: int | None = postgres.execute(_EXTEND, values).fetchone()[0]
-    return fence
+    return postgres.execute(_EXTEND, values).fetchone()[0]
 
 
 def release(user: User, name: str, token: str) -> bool:

@@ -174,8 +174,7 @@ class FactorFirst(MiddlewareMixin):
         for name in filter(_PASSWORD.fullmatch, list(typed)):
             del typed[name]
         request.POST = typed  # type: ignore[assignment]
-        question: HttpResponse = suspend_request(request, reverse("account_reauthenticate"))
-        return question
+        return suspend_request(request, reverse("account_reauthenticate"))
 
     def _asks_for_factor(self, request: HttpRequest, name: str, kwargs: dict[str, Any]) -> HttpResponse | None:
         """A factor goes only with itself or a recovery code; another one and new codes come with any."""

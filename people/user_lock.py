@@ -54,8 +54,7 @@ def _lock(statement: str, user_id: int) -> datetime:
         raise
     if row is None or row.now is None:
         raise User.DoesNotExist
-    now: datetime = row.now
-    return now
+    return row.now
 
 
 @contextmanager

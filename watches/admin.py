@@ -20,7 +20,6 @@ class PingInline(ReadOnlyInline):
     model = Ping
     verbose_name_plural = _("last pings")
     fields = ("when", "kind", "exit_code", "size", "took")
-    readonly_fields = ("when", "took")
     per_page = 20
     deferred = ("output",)
 
@@ -42,7 +41,6 @@ class WatchAdmin(OwnedAdmin):
         ("id", "version"),
         ("created", "deleted"),
     )
-    search_help_text = _("An id, or the beginning of a person's email address.")
     empty_text = _("No watches yet. People make them on their own pages.")
     inlines = (PingInline,)
 
@@ -51,7 +49,6 @@ class WatchAdmin(OwnedAdmin):
     deadline_at = columns.instant_column(_("deadline"), "deadline")
     state_changed = columns.instant_column(_("since"), "state_since")
     to_channels = columns.column(_("channels"), "", cells.channels)
-    created = columns.instant_column(_("created"), "created_at")
     deleted = columns.instant_column(_("deleted"), "deleted_at")
 
 
@@ -60,7 +57,6 @@ class BadgeAdmin(OwnedAdmin):
     list_display = ("shows", "person")
     list_select_related = ("watch", "user")
     fields = (("shows", "person"), "id")
-    search_help_text = _("An id, or the beginning of a person's email address.")
     empty_text = _("No badges yet. People make them on their own pages.")
 
     shows = columns.column(_("watch or tag"), "", str)
@@ -70,7 +66,6 @@ class BadgeAdmin(OwnedAdmin):
 class StatusPageAdmin(OwnedAdmin):
     list_display = ("title", "person", "enabled")
     fields = ("title", ("person", "enabled"), "intro", "shown", "subscribed", "id")
-    search_help_text = _("An id, or the beginning of a person's email address.")
     empty_text = _("No status pages yet. People make them on their own pages.")
 
     shown = columns.column(_("watches"), "", lambda page: ", ".join(map(str, status.watches_of(page))))

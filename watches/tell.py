@@ -133,8 +133,7 @@ def _tell(statement: str, only: UUID | None = None) -> int:
 
 
 def _key(row: Any) -> UUID:
-    key: UUID = row.ping_id if hasattr(row, "ping_id") else row.w_id
-    return key
+    return row.ping_id if hasattr(row, "ping_id") else row.w_id
 
 
 def _settle(statement: str, keys: Iterable[UUID]) -> None:

@@ -145,6 +145,11 @@ class Kind(Generic[C]):
         """The name in interventions and on the command line: the name of its model."""
         return str(self.model._meta.model_name)
 
+    def counted(self, count: int) -> str:
+        """The name for people of so many rows, such as "delivery" or "deliveries"."""
+        options = self.model._meta
+        return str(options.verbose_name if count == 1 else options.verbose_name_plural)
+
     @property
     def rows(self) -> str:
         """The prefix of the names of its rows' pages in the admin."""

@@ -90,12 +90,10 @@ class BaseAdmin(Related, SafeAdmin):
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         """False for an account with more rights than the operator's, and for its rows."""
-        allowed: bool = super().has_change_permission(request, obj)
-        return allowed and rights.may_act_on(request, obj, self.owner)
+        return super().has_change_permission(request, obj) and rights.may_act_on(request, obj, self.owner)
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        allowed: bool = super().has_delete_permission(request, obj)
-        return allowed and rights.may_act_on(request, obj, self.owner)
+        return super().has_delete_permission(request, obj) and rights.may_act_on(request, obj, self.owner)
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         """Offer only accounts that the operator may act on."""
@@ -120,15 +118,13 @@ class BaseAdmin(Related, SafeAdmin):
         allowed = rights.rows_within(request, queryset, self.owner)
         if allowed is not queryset and allowed.filter(pk__in=chosen).count() < queryset.filter(pk__in=chosen).count():
             raise PermissionDenied
-        answer: HttpResponse | None = super().response_action(request, allowed)
-        return answer
+        return super().response_action(request, allowed)
 
     def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         for name in self.get_autocomplete_fields(request):
             chosen = self.opts.get_field(name).related_model
             _check_keys(chosen._meta.pk, filter(None, request.POST.getlist(name)))
-        page: HttpResponse = super().changeform_view(request, *args, **kwargs)
-        return page
+        return super().changeform_view(request, *args, **kwargs)
 
     def get_search_results(self, request: HttpRequest, queryset: QuerySet[Any], search_term: str) -> tuple[Any, bool]:
         """Search by index; Django's default would read the whole table."""
@@ -194,6 +190,9 @@ class ReadOnlyInline(ReadOnly, Related, TabularInline):  # type: ignore[misc]  #
     extra = 0
     can_delete = False
     hide_title = True
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> Any:
+        return self.fields
 
     def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False

@@ -1,10 +1,10 @@
-"""Columns of admin lists: links by name (no app imports one above it), instants, coloured badges."""
+"""Columns of admin lists: links by name (no app imports one above it), instants, badges; and sections of pages."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from functools import cache, lru_cache, wraps
+from functools import cache, lru_cache
 from operator import attrgetter
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import quote, urlencode
 from uuid import UUID
 
@@ -16,12 +16,11 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.text import Truncator
 
+from common.texts.state_words import labelled
 from common.texts.types import StrOrPromise
 from common.times import dates
 
 NONE = "–"
-
-Column = TypeVar("Column", bound=Callable[..., Any])
 
 
 # To resolve the name of a page takes longer than all else of a link, and a list has a hundred.
@@ -102,22 +101,27 @@ def instant_column(description: StrOrPromise, path: str) -> Callable[[Any, Any],
     return column(description, path, instant)
 
 
-def badge(description: StrOrPromise, colours: Mapping[str, str]) -> Callable[[Column], Callable[[Any, Any], Any]]:
-    """Mark a column, of (value, text), as coloured; `colours` maps a value to info, success, warning or danger."""
+def badge(
+    description: StrOrPromise, path: str, colours: Mapping[str, str], show: Callable[[Any], tuple[str, str]] = labelled
+) -> Callable[[Any, Any], Any]:
+    """A coloured `column`: `show` makes a code and a text of its value.
 
-    def mark(column: Column) -> Callable[[Any, Any], Any]:
-        @admin.display(description=description)
-        @wraps(column)
-        def value(self: Any, row: Any) -> SafeString:
-            code, text = column(self, row)
-            return _badge(str(text), colours.get(code, ""))
+    `colours` maps codes to info, success, warning or danger.
+    """
 
-        return value
+    def drawn(value: Any) -> SafeString:
+        code, text = show(value)
+        return _badge(text, colours.get(code, ""))
 
-    return mark
+    return column(description, path, drawn)
 
 
 @lru_cache(1_000)
 def _badge(text: str, colour: str) -> SafeString:
     """As django-unfold draws a label, which takes a millisecond."""
     return render_to_string("unfold/helpers/display_label.html", {"label": text, "label_type": colour})
+
+
+def section(title: StrOrPromise | None, *lines: str | tuple[str, ...]) -> Any:
+    """A part of a row's page for `fieldsets`: each line is a field, or several side by side."""
+    return title, {"fields": lines}

@@ -11,6 +11,8 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminTextInputWidget
 
+from common.admin import pages
+
 
 class Reason(forms.Form):
     reason = forms.CharField(
@@ -31,12 +33,12 @@ def page(admin: Any, request: HttpRequest, *, action: str, key: str | None = Non
     `context` has a `title`, a `text` and the word of the `button`; `form`, if it asks for something; `lines`, some of
     the rows in words; and `warnings`, what to repair before.
     """
-    pages = f"admin:{admin.opts.app_label}_{admin.opts.model_name}"
+    names = f"admin:{admin.opts.app_label}_{admin.opts.model_name}"
     selected: Sequence[str] = request.POST.getlist(helpers.ACTION_CHECKBOX_NAME) if key is None else [key]
     across = request.POST.get("select_across", "0") if key is None else "0"
     context |= {
-        "to": request.get_full_path() if key is None else reverse(f"{pages}_changelist"),
-        "back": request.get_full_path() if key is None else reverse(f"{pages}_change", args=[key]),
+        "to": request.get_full_path() if key is None else reverse(f"{names}_changelist"),
+        "back": request.get_full_path() if key is None else reverse(f"{names}_change", args=[key]),
         "hidden": [
             ("action", action),
             ("select_across", across),
@@ -48,8 +50,7 @@ def page(admin: Any, request: HttpRequest, *, action: str, key: str | None = Non
 
 def ask(admin: Any, request: HttpRequest, **context: Any) -> TemplateResponse:
     """The page that asks before `hidden`, pairs of a name and a value, is posted to the address `to`."""
-    context |= admin.admin_site.each_context(request) | {"opts": admin.opts, "title": context["title"]}
-    return TemplateResponse(request, "admin/confirm.html", context)
+    return pages.page(request, "admin/confirm.html", of=admin, **context)
 
 
 def is_confirmed(request: HttpRequest) -> bool:

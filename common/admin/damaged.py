@@ -21,14 +21,13 @@ from django.db.models import Model
 from django.forms.models import _get_foreign_key
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.urls import NoReverseMatch
 from django.utils.deprecation import MiddlewareMixin
 from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 from unfold.views import ChangeList
 
-from common.admin import columns
+from common.admin import columns, pages
 from common.admin.rows import QuickRows
 from common.database.damaged import readable
 from common.database.postgres import blames_no_row
@@ -148,12 +147,7 @@ def _page(model_admin: Any, request: HttpRequest, key: str) -> HttpResponse | No
     result = _log([*_unreadable(model_admin.model, damaged), *_of_pages(model_admin, request, rows)])
     if not result:
         return None
-    context = model_admin.admin_site.each_context(request) | {
-        "opts": model_admin.opts,
-        "title": _("Damaged row"),
-        "damaged": result,
-    }
-    return TemplateResponse(request, "admin/damaged_row.html", context).render()
+    return pages.page(request, "admin/damaged_row.html", _("Damaged row"), model_admin, damaged=result).render()
 
 
 def _of_pages(model_admin: Any, request: HttpRequest, rows: Iterable[Model]) -> Iterator[Damage]:

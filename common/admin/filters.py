@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import timedelta
-from typing import Any, ClassVar
+from typing import Any
 
 from django.contrib.admin import SimpleListFilter
 from django.db.models import Q, QuerySet
@@ -18,15 +18,6 @@ PERIODS = {
     "day": (gettext_lazy("Past 24 hours"), timedelta(days=1)),
     "week": (gettext_lazy("Past 7 days"), timedelta(days=7)),
     "month": (gettext_lazy("Past 30 days"), timedelta(days=30)),
-}
-# What filters by these columns are called.
-_TITLES = {
-    "kind": gettext_lazy("kind"),
-    "origin": gettext_lazy("origin"),
-    "outcome": gettext_lazy("outcome"),
-    "provider": gettext_lazy("provider"),
-    "reason": gettext_lazy("reason"),
-    "state": gettext_lazy("state"),
 }
 # A filter without an index reads at most this many rows.
 NEWEST = 20_000
@@ -50,45 +41,36 @@ class Period(SimpleListFilter):
         return queryset.filter(**condition)
 
 
-class Newest(SimpleListFilter):
-    """By the value of `parameter_name`, among the newest rows only, except for values with an index."""
-
-    indexed: ClassVar[Collection[str]] = ()
-    implied: ClassVar[Mapping[str, Q]] = {}
-    choices_of: ClassVar[Callable[[], Iterable[tuple[str, Any]]]]
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [
-            (value, str(label) if value in self.indexed else of_the_newest(str(label)))
-            for value, label in type(self).choices_of()
-            if value
-        ]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        if (value := self.value()) is None:
-            return queryset
-        queryset = queryset.filter(self.implied.get(value, Q()), **{str(self.parameter_name): value})
-        return queryset if value in self.indexed else newest(queryset)
-
-
 def newest_filter(
     name: str,
     choices: Callable[[], Iterable[tuple[str, Any]]],
     indexed: Collection[str] = (),
     implied: Mapping[str, Q] | None = None,
-) -> type[Newest]:
-    """A filter by the column `name`; `choices` gives (value, label) pairs, `indexed` the values with an index.
+) -> type[SimpleListFilter]:
+    """A filter by the column `name`, among the newest rows only, except for the values `indexed`, which have an index.
 
-    `implied` has conditions that follow from such a value, where only they lead PostgreSQL to its partial index.
+    `choices` gives pairs of a value and its label. `implied` has conditions that follow from a value, where only they
+    lead PostgreSQL to its partial index.
     """
-    fields = {
-        "parameter_name": name,
-        "title": _TITLES.get(name, name),
-        "choices_of": staticmethod(choices),
-        "indexed": indexed,
-        "implied": implied or {},
-    }
-    return type(f"{name.title()}Filter", (Newest,), fields)
+
+    class Newest(SimpleListFilter):
+        title = gettext_lazy(name)
+        parameter_name = name
+
+        def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+            return [
+                (value, str(label) if value in indexed else of_the_newest(str(label)))
+                for value, label in choices()
+                if value
+            ]
+
+        def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+            if (value := self.value()) is None:
+                return queryset
+            queryset = queryset.filter((implied or {}).get(value, Q()), **{name: value})
+            return queryset if value in indexed else newest(queryset)
+
+    return Newest
 
 
 def of_the_newest(label: str) -> str:

@@ -6,8 +6,9 @@ from typing import Any
 from django import forms
 from django.forms.widgets import Input
 from django.http import HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
 from unfold import widgets
+
+from common.admin import pages
 
 _CLASSES: list[tuple[type[forms.Widget], list[str]]] = [
     (forms.CheckboxSelectMultiple, widgets.CHECKBOX_CLASSES),
@@ -29,9 +30,8 @@ def page(
         for widget in getattr(whole, "widgets", [whole]):
             classes = next((classes for kind, classes in _CLASSES if isinstance(widget, kind)), [])
             widget.attrs["class"] = " ".join(classes)
-    context |= model_admin.admin_site.each_context(request) | {
-        "opts": model_admin.opts,
+    context |= {
         "input_classes": " ".join(widgets.INPUT_CLASSES),
         "select_classes": " ".join(widgets.SELECT_CLASSES),
     }
-    return TemplateResponse(request, template, context, status=status)
+    return pages.page(request, template, of=model_admin, status=status, **context)

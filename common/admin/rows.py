@@ -23,8 +23,7 @@ def _headers(change_list: Any) -> list[dict[str, Any]]:
     """Each row asks for all headers of its list; one of them has a box to select all."""
     if not hasattr(change_list, "made_headers"):
         change_list.made_headers = list(_make_headers(change_list))
-    made: list[dict[str, Any]] = change_list.made_headers
-    return made
+    return change_list.made_headers
 
 
 unfold_list.result_headers = _headers
@@ -32,8 +31,7 @@ unfold_list.result_headers = _headers
 
 @cache
 def _box(language: str | None) -> str:
-    box: str = checkbox.render(ACTION_CHECKBOX_NAME, _KEY)
-    return box
+    return checkbox.render(ACTION_CHECKBOX_NAME, _KEY)
 
 
 @admin.display(description=ModelAdmin.action_checkbox.short_description)

@@ -80,8 +80,7 @@ def unseal_secrets(sealed: str, owner: UUID) -> dict[str, str]:
     plain = json.loads(unseal(sealed))
     if plain["owner"] != str(owner):
         raise Unreadable("The stored secrets belong to something else. Remove this and add it again.")
-    secrets: dict[str, str] = plain["secrets"]
-    return secrets
+    return plain["secrets"]
 
 
 def reseal(sealed: str) -> str:

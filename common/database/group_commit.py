@@ -70,7 +70,7 @@ class Combiner(Generic[Request, Result]):
             self._lead(call)
         if isinstance(call.result, Exception):
             raise call.result
-        return call.result  # type: ignore[no-any-return]
+        return call.result
 
     def leave(self, request: Request) -> None:
         """Add a request that is executed in the next batch, first, and return at once. If it fails, nobody is told."""

@@ -1,7 +1,6 @@
 """The states of rows and slots as people read them. The API, the database and style sheets keep the codes."""
 
 from django.utils.functional import lazy
-from django.utils.html import escape
 from django.utils.translation import pgettext_lazy
 
 _WORDS = {
@@ -71,13 +70,6 @@ def state_word(state: str) -> str:
 lazy_state_word = lazy(state_word, str)
 
 
-class Labelled(tuple[str, str]):
-    """The code and its word. Where no badge is drawn, the word alone is shown."""
-
-    def __html__(self) -> str:
-        return escape(self[1])
-
-
-def labelled(state: str) -> Labelled:
-    """A choice of a filter, or a badge that the code colours."""
-    return Labelled((state, state_word(state)))
+def labelled(state: str) -> tuple[str, str]:
+    """The code and its word: a choice of a filter, or a badge that the code colours."""
+    return state, state_word(state)

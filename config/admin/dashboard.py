@@ -77,7 +77,7 @@ def _state(counted: dict[str, Any]) -> dict[str, Any]:
 def _cause_words(cause: dict[str, Any]) -> dict[str, Any]:
     return {
         "link": reverse(f"{KINDS[cause['kind']].dead_letters}_cause", args=[cause["cause"]]),
-        "name": _name(cause["kind"], cause["count"]),
+        "name": KINDS[cause["kind"]].counted(cause["count"]),
         "count": _shown(cause["count"]),
         "reason": str(Reason.read(cause["reason_code"], cause["reason_params"])) or _("No reason"),
         "last": datetime.fromisoformat(cause["last"]),
@@ -96,11 +96,6 @@ def _count() -> dict[str, Any]:
         "is_untold": not operators.chosen(),
         "causes": [row._asdict() | {"last": row.last.isoformat()} for row in health.causes(_CAUSES)],
     }
-
-
-def _name(kind: str, count: int) -> str:
-    options = KINDS[kind].model._meta
-    return str(options.verbose_name if count == 1 else options.verbose_name_plural)
 
 
 def _shown(count: int, most: int | None = None) -> str:

@@ -90,8 +90,7 @@ def protect(site: AdminSite) -> None:
                 return redirect(f"{second_factor.where_to_show(_staff(request))}?{urlencode(after)}")
             messages.info(request, _("Staff need a second factor. Set one up to open the admin."))
             return redirect("mfa_index")
-        answer: HttpResponse = stock_login(request, extra_context)
-        return answer
+        return stock_login(request, extra_context)
 
     def index(request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
         if has_permission(request) and not second_factor.is_set_up(_staff(request)) and _OFFERED not in request.session:

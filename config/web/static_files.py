@@ -54,8 +54,7 @@ class StaticFiles(WhiteNoiseMiddleware):  # type: ignore[misc]  # whitenoise shi
             plain = re.sub(r"\.[0-9a-f]{12}(?=\.\w+$)", "", request.path_info)
             if plain in self.files:
                 return self.serve(self.files[plain], request)
-        answer: HttpResponse = super().__call__(request)
-        return answer
+        return super().__call__(request)
 
     def add_file_to_dictionary(self, url: str, path: str, stat_cache: Any = None) -> None:
         hashed = self.static_prefix + _hashed(url.removeprefix(self.static_prefix))

@@ -19,7 +19,6 @@ from work.admin.dead_letter import DeadLetterAdmin
 class EffectInline(ReadOnlyInline):
     model = Effect
     fields = ("by_rule", "outcome", "why", "notification")
-    readonly_fields = ("by_rule", "why", "notification")
     ordering = ("id",)
     related = ("rule", "digest")
 

@@ -5,14 +5,12 @@ from typing import Any, cast
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _, gettext_lazy
 
 from common.admin import columns
 from common.admin.base import ReadOnlyInline
-from common.admin.columns import badge
+from common.admin.columns import section
 from common.admin.filters import newest_filter
-from common.texts.state_words import labelled
 from events.kinds.step import STEP
 from events.models import FailedStep, FlowEffect, Run, Step
 from events.runs import changes
@@ -27,19 +25,16 @@ from work.dead_letters import Who
 class StepInline(ReadOnlyInline):
     model = Step
     fields = ("name", "step_key", "state", "why", "tries")
-    readonly_fields = ("name", "step_key", "why")
     per_page = 20
 
     step_key = columns.column(gettext_lazy("key"), "key", columns.short)
     why = columns.column(gettext_lazy("reason"), "reason", columns.short)
-
     name = columns.column(gettext_lazy("step"), "", lambda row: columns.to_row("events.step", row.pk, row.name))
 
 
 class RunEffectInline(ReadOnlyInline):
     model = FlowEffect
     fields = ("when", "type", "outcome", "why")
-    readonly_fields = ("when", "type", "why")
     ordering = ("-id",)
     per_page = 20
     related = ("event",)
@@ -48,9 +43,9 @@ class RunEffectInline(ReadOnlyInline):
     when = columns.instant_column(gettext_lazy("when"), "at")
     why = columns.column(gettext_lazy("why"), "reason")
 
-    @admin.display(description=gettext_lazy("type of event"))
-    def type(self, effect: FlowEffect) -> SafeString:
-        return columns.to_row("events.event", effect.event_id, effect.event.type)
+    type = columns.column(
+        gettext_lazy("type of event"), "event", lambda event: columns.to_row("events.event", event.pk, event.type)
+    )
 
 
 @admin.register(Run)
@@ -59,11 +54,10 @@ class RunAdmin(OwnedAdmin):
     list_disable_select_all = True  # each is ended in its own transaction
     list_filter = (newest_filter("status", lambda: list(Run.Status.choices)),)
     fieldsets = (
-        (None, {"fields": (("flow", "key"), ("person", "state_label"), "why", "trace")}),
-        (gettext_lazy("Now"), {"fields": ("state", ("waits_for", "until"), ("applied", "begun"))}),
-        (gettext_lazy("Its row"), {"fields": (("id", "version"), ("made", "changed"))}),
+        section(None, ("flow", "key"), ("person", "state_label"), "why", "trace"),
+        section(gettext_lazy("Now"), "state", ("waits_for", "until"), ("applied", "begun")),
+        section(gettext_lazy("Its row"), ("id", "version"), ("made", "changed")),
     )
-    search_help_text = gettext_lazy("The beginning of the owner's email address, or a run's id.")
     inlines = (StepInline, RunEffectInline)
     empty_text = gettext_lazy("No flow has handled an event yet.")
     actions = ("end",)
@@ -82,11 +76,9 @@ class RunAdmin(OwnedAdmin):
     until = columns.instant_column(gettext_lazy("until"), "wait_until")
     made = columns.instant_column(gettext_lazy("made"), "created_at")
     changed = columns.instant_column(gettext_lazy("changed"), "changed_at")
-
-    @badge(gettext_lazy("state"), {"open": "info", "waiting": "info", "finished": "success", "stopped": "danger"})
-    def state_label(self, run: Run) -> tuple[str, str]:
-        return labelled(run.status)
-
+    state_label = columns.badge(
+        gettext_lazy("state"), "status", {"open": "info", "waiting": "info", "finished": "success", "stopped": "danger"}
+    )
     trace = columns.column(gettext_lazy("trace"), "", cells.trace)
 
 
@@ -101,9 +93,7 @@ class StepRecord(OwnedWorkAdmin):
     search_help_text = gettext_lazy("The id of a run, or an idempotency key.")
 
     step_key = columns.column(gettext_lazy("key"), "key", columns.short)
-
     of_run = columns.column(gettext_lazy("run"), "", lambda row: columns.to_row("events.run", row.run_id, str(row.run)))
-
     trace = columns.column(gettext_lazy("trace"), "", cells.trace)
 
 

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 
 from common.admin import columns
 from common.admin.base import ReadOnlyAdmin
-from common.admin.columns import badge
+from common.admin.columns import section
 from common.admin.filters import Period
 from events.models import InboundAddress, InboundRequest, RegisteredType, Topic
 from events.topics import changes
@@ -22,11 +22,10 @@ from people.admin.user import OwnedAdmin, to_person
 class TopicAdmin(OwnedAdmin):
     list_display = ("name", "slug", "person", "subscribers", "access", "made")
     fieldsets = (
-        (None, {"fields": (("name", "slug"), "description", ("person", "access"), ("subscribers", "made"))}),
-        (gettext_lazy("Says"), {"fields": ("title", "body")}),
+        section(None, ("name", "slug"), "description", ("person", "access"), ("subscribers", "made")),
+        section(gettext_lazy("Says"), "title", "body"),
     )
     search_fields = ("name",)
-    search_help_text = gettext_lazy("The beginning of the owner's email address, or a topic's id.")
     empty_text = gettext_lazy("No topics yet. People create them on their own pages.")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
@@ -34,11 +33,12 @@ class TopicAdmin(OwnedAdmin):
 
     person = columns.column(gettext_lazy("owner"), "user", to_person)
     subscribers = columns.column(gettext_lazy("subscribers"), "subscribers", changes.shown_count)
-
-    @badge(gettext_lazy("access"), {"open": "success", "by its owner": "info"})
-    def access(self, topic: Topic) -> tuple[str, str]:
-        return ("open", _("open")) if topic.is_open else ("by its owner", _("by its owner"))
-
+    access = columns.badge(
+        gettext_lazy("access"),
+        "is_open",
+        {"open": "success", "by its owner": "info"},
+        lambda is_open: ("open", _("open")) if is_open else ("by its owner", _("by its owner")),
+    )
     made = columns.instant_column(gettext_lazy("made"), "created_at")
 
 
@@ -46,19 +46,20 @@ class TopicAdmin(OwnedAdmin):
 class RegisteredTypeAdmin(OwnedAdmin):
     list_display = ("name", "person", "whose", "misfits", "emitted_by", "handled_by", "made")
     fieldsets = (
-        (None, {"fields": (("name", "version"), "summary", ("person", "whose"), ("misfits", "made"), "id")}),
-        (gettext_lazy("For people"), {"fields": (("emitted_by", "handled_by"),)}),
-        (gettext_lazy("Schema"), {"fields": ("data_schema",)}),
+        section(None, ("name", "version"), "summary", ("person", "whose"), ("misfits", "made"), "id"),
+        section(gettext_lazy("For people"), ("emitted_by", "handled_by")),
+        section(gettext_lazy("Schema"), "data_schema"),
     )
-    search_help_text = gettext_lazy("The beginning of the owner's email address, or a type's id.")
     empty_text = gettext_lazy("No types yet. People register them on their own pages.")
 
     misfits = columns.column(gettext_lazy("what does not fit"), "get_on_misfit_display")
     made = columns.instant_column(gettext_lazy("registered"), "created_at")
-
-    @badge(gettext_lazy("for"), {"everybody": "success", "one person": "info"})
-    def whose(self, type: RegisteredType) -> tuple[str, str]:
-        return ("everybody", _("everybody")) if type.is_for_everybody else ("one person", _("one person"))
+    whose = columns.badge(
+        gettext_lazy("for"),
+        "is_for_everybody",
+        {"everybody": "success", "one person": "info"},
+        lambda is_so: ("everybody", _("everybody")) if is_so else ("one person", _("one person")),
+    )
 
 
 @admin.register(InboundAddress)
@@ -66,15 +67,14 @@ class InboundAddressAdmin(OwnedAdmin):
     list_display = ("label", "person", "scheme_label", "enabled", "created", "last_requests")
     list_filter = (Period,)
     fields = ("label", ("person", "enabled"), ("scheme_label", "options"), "fields", ("created", "last_requests"), "id")
-    search_help_text = gettext_lazy("An id, or the beginning of a person's email address.")
     empty_text = gettext_lazy("No inbound addresses yet. People make them on their own pages.")
 
     scheme_label = columns.column(gettext_lazy("signature"), "scheme_label")
-    created = columns.instant_column(gettext_lazy("created"), "created_at")
-
-    @admin.display(description=gettext_lazy("last requests"))
-    def last_requests(self, address: InboundAddress) -> SafeString:
-        return columns.to_list("events.inboundrequest", "requests", address__id__exact=address.pk)
+    last_requests = columns.column(
+        gettext_lazy("last requests"),
+        "pk",
+        lambda key: columns.to_list("events.inboundrequest", "requests", address__id__exact=key),
+    )
 
 
 @admin.register(InboundRequest)
@@ -91,10 +91,9 @@ class InboundRequestAdmin(ReadOnlyAdmin):
 
     when = columns.instant_column(gettext_lazy("when"), "at")
     why = columns.column(gettext_lazy("reason"), "reason", columns.short)
-
-    @admin.display(description=gettext_lazy("address"))
-    def to_address(self, request: InboundRequest) -> SafeString:
-        return columns.to_row("events.inboundaddress", request.address_id, request.address.label)
+    to_address = columns.column(
+        gettext_lazy("address"), "address", lambda one: columns.to_row("events.inboundaddress", one.pk, one.label)
+    )
 
     @admin.display(description=gettext_lazy("events"))
     def events(self, request: InboundRequest) -> SafeString:

@@ -9,13 +9,12 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
-from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _, gettext_lazy
 from unfold.decorators import action as button
 
 from common.admin import columns, owner_form, rights
 from common.admin.base import ReadOnlyInline, as_uuid
-from common.admin.columns import badge
+from common.admin.columns import section
 from common.texts.state_words import labelled
 from events.inputs.rule_form import RuleForm
 from events.models import Effect, Rule
@@ -32,7 +31,6 @@ class EffectInline(ReadOnlyInline):
     model = Effect
     verbose_name_plural = gettext_lazy("last effects")
     fields = ("when", "type", "outcome", "why", "caused")
-    readonly_fields = ("when", "type", "why", "caused")
     ordering = ("-id",)
     per_page = 20
     related = ("event",)
@@ -57,15 +55,14 @@ class RuleAdmin(OwnedAdmin):
     list_disable_select_all = True  # each is switched in its own transaction
     link_lookups = ("user__id__exact", "channels__id__exact")
     fieldsets = (
-        (None, {"fields": ("name", ("person", "state_label"), "rows")}),
-        (gettext_lazy("When"), {"fields": ("words", "only_if")}),
-        (gettext_lazy("Says"), {"fields": ("title", "body")}),
-        (gettext_lazy("Sends to"), {"fields": (("to_channels", "how_many"), "urgent")}),
-        (gettext_lazy("How often"), {"fields": ("how_often",)}),
-        (gettext_lazy("Its row"), {"fields": (("id", "version"), ("made", "changed"), "deleted")}),
+        section(None, "name", ("person", "state_label"), "rows"),
+        section(gettext_lazy("When"), "words", "only_if"),
+        section(gettext_lazy("Says"), "title", "body"),
+        section(gettext_lazy("Sends to"), ("to_channels", "how_many"), "urgent"),
+        section(gettext_lazy("How often"), "how_often"),
+        section(gettext_lazy("Its row"), ("id", "version"), ("made", "changed"), "deleted"),
     )
     search_fields = ("name",)
-    search_help_text = gettext_lazy("The beginning of the owner's email address, or a rule's id.")
     inlines = (EffectInline,)
     empty_text = gettext_lazy("No rules yet. People create them on their own pages.")
     actions = ("switch_on", "switch_off")
@@ -126,17 +123,17 @@ class RuleAdmin(OwnedAdmin):
         "",
         lambda rule: "; ".join(filter(None, (words.throttle(rule), words.digest(rule)))) or _("each event"),
     )
-
-    @badge(gettext_lazy("state"), {"on": "success", "off": "info", "deleted": "danger"})
-    def state_label(self, rule: Rule) -> tuple[str, str]:
-        if rule.deleted_at is not None:
-            return labelled("deleted")
-        return labelled("on" if rule.enabled else "off")
-
-    @admin.display(description=gettext_lazy("rows"))
-    def rows(self, rule: Rule) -> SafeString:
-        return columns.to_list("notifications.notification", "notifications", origin_id=rule.pk)
-
+    state_label = columns.badge(
+        gettext_lazy("state"),
+        "",
+        {"on": "success", "off": "info", "deleted": "danger"},
+        lambda rule: labelled("deleted" if rule.deleted_at is not None else "on" if rule.enabled else "off"),
+    )
+    rows = columns.column(
+        gettext_lazy("rows"),
+        "pk",
+        lambda key: columns.to_list("notifications.notification", "notifications", origin_id=key),
+    )
     to_channels = columns.column(gettext_lazy("channels"), "", cells.channels)
     how_many = columns.column(gettext_lazy("order"), "", cells.order)
     made = columns.instant_column(gettext_lazy("made"), "created_at")

@@ -5,7 +5,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from common.admin import columns
-from common.admin.columns import badge
+from common.admin.columns import section
 from common.admin.filters import newest_filter
 from common.texts.state_words import labelled
 from jobs import connections
@@ -21,19 +21,20 @@ class ConnectionAdmin(OwnedAdmin):
     deferred = ("sealed_secrets",)
     list_filter = (KindFilter,)
     fieldsets = (
-        (None, {"fields": (("label", "kind_name"), "address_summary", ("person", "state"), "why", "rows")}),
-        (_("Instants"), {"fields": (("created", "verified"), ("working", "failing"), ("disabled", "removed"))}),
+        section(None, ("label", "kind_name"), "address_summary", ("person", "state"), "why", "rows"),
+        section(_("Instants"), ("created", "verified"), ("working", "failing"), ("disabled", "removed")),
     )
-    search_help_text = _("A connection's id, or the beginning of a person's email address.")
     empty_text = _("Nobody has connected anything yet.")
 
     kind_name = columns.column(_("kind"), "kind_label")
     address_summary = columns.column(_("address"), "summary")
     why = columns.column(_("why"), "failing_reason")
-
-    @badge(_("state"), {"working": "success", "failing": "warning", "disabled": "warning", "unchecked": "info"})
-    def state(self, connection: Connection) -> tuple[str, str]:
-        return labelled("removed" if connection.removed_at is not None else connection.state)
+    state = columns.badge(
+        _("state"),
+        "",
+        {"working": "success", "failing": "warning", "disabled": "warning", "unchecked": "info"},
+        lambda connection: labelled("removed" if connection.removed_at is not None else connection.state),
+    )
 
     @admin.display(description=_("rows"))
     def rows(self, connection: Connection) -> SafeString:
@@ -42,7 +43,6 @@ class ConnectionAdmin(OwnedAdmin):
             columns.to_list("schedules.schedule", "schedules", connection__id__exact=connection.pk),
         )
 
-    created = columns.instant_column(_("created"), "created_at")
     verified = columns.instant_column(_("verified"), "verified_at")
     working = columns.instant_column(_("working since"), "working_since")
     failing = columns.instant_column(_("failing since"), "failing_since")

@@ -69,8 +69,7 @@ class BatchRecord(OwnedWorkAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         batches: Any = super().get_queryset(request)
-        rows: QuerySet[Any] = batches.with_counts()
-        return rows
+        return batches.with_counts()
 
     person = columns.column(_("caused by"), "user", to_person)
 

@@ -1,13 +1,12 @@
 """The admin's page of the kinds of job, with their queues and what waits."""
 
-from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from common.admin import columns, rights
+from common.admin.pages import page
 from common.database.postgres import query
 from common.texts.numbers import grouped
 from jobs import kinds
@@ -42,12 +41,6 @@ def screen(request: HttpRequest) -> HttpResponse:
         missing = _("not available here") if kinds.find(name) is None else columns.NONE
         connection = connections.get((name, queue), missing)
         rows.append([kinds.label(name), name, queue, connection, grouped(waiting), grouped(dead)])
-    context = admin.site.each_context(request) | {
-        "title": _("Kinds of job"),
-        "table": {
-            "headers": [_("Kind"), _("Name"), _("Queue"), _("Connection"), _("Waiting"), _("Dead letters")],
-            "rows": rows,
-        },
-        "most": grouped(_COUNTED),
-    }
-    return TemplateResponse(request, "admin/jobs/kinds.html", context)
+    headers = [_("Kind"), _("Name"), _("Queue"), _("Connection"), _("Waiting"), _("Dead letters")]
+    table = {"headers": headers, "rows": rows}
+    return page(request, "admin/jobs/kinds.html", _("Kinds of job"), table=table, most=grouped(_COUNTED))

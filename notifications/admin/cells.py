@@ -20,6 +20,13 @@ def channel(row: Channel) -> SafeString:
     return columns.to_row("notifications.channel", row.pk, row.label)
 
 
+def schedule(row: Any) -> SafeString:
+    """A link to a schedule; a dash for None."""
+    if row is None:
+        return SafeString(columns.NONE)
+    return columns.to_row("schedules.schedule", row.pk, columns.short(row.title))
+
+
 def channels(row: Any) -> SafeString:
     """Those of a reminder or a rule, in their order."""
     return columns.many(*map(channel, row.ordered_channels()))

@@ -1,4 +1,4 @@
-"""Channels in the admin: address, state and settings, never a secret."""
+"""Channels in the admin: address, state and settings, never a secret; and the messages of boards."""
 
 from typing import Any
 from uuid import UUID
@@ -12,14 +12,15 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _, gettext_lazy, ngettext
 
 from common.admin import columns, confirm
-from common.admin.columns import badge
+from common.admin.base import as_uuid
+from common.admin.columns import section
 from common.admin.filters import newest, of_the_newest
-from common.texts.state_words import labelled, state_word
+from common.texts.state_words import state_word
 from notifications.admin import cells
 from notifications.channels import changes
-from notifications.models import Channel
+from notifications.models import BoardMessage, Channel
 from notifications.models.channel import verified
-from people.admin.user import OwnedAdmin
+from people.admin.user import OwnedAdmin, to_person
 
 _STATES: dict[str | None, Q] = {
     "verified": verified(),
@@ -48,13 +49,12 @@ class ChannelAdmin(OwnedAdmin):
     list_filter = (ChannelState, cells.ProviderFilter)
     list_disable_select_all = True  # each belongs to one person
     fieldsets: Any = (
-        (None, {"fields": (("label", "provider_name"), "address_summary", ("person", "state"), "rows")}),
-        (gettext_lazy("Settings"), {"fields": ("on_unknown",)}),
-        (gettext_lazy("Instants"), {"fields": (("created", "verified"), ("failing", "disabled"), "disabled_reason")}),
-        (gettext_lazy("Ended"), {"fields": (("unsubscribed", "removed"),)}),
+        section(None, ("label", "provider_name"), "address_summary", ("person", "state"), "rows"),
+        section(gettext_lazy("Settings"), "on_unknown"),
+        section(gettext_lazy("Instants"), ("created", "verified"), ("failing", "disabled"), "disabled_reason"),
+        section(gettext_lazy("Ended"), ("unsubscribed", "removed")),
     )
     readonly_fields = [name for name in flatten_fieldsets(fieldsets) if name != "on_unknown"]
-    search_help_text = gettext_lazy("A channel's id, or the beginning of a person's email address.")
     empty_text = gettext_lazy("No channels yet. Each new account gets an inbox.")
     actions = ("disable", "enable")
 
@@ -110,10 +110,9 @@ class ChannelAdmin(OwnedAdmin):
 
     provider_name = columns.column(gettext_lazy("provider"), "provider_label")
     address_summary = columns.column(gettext_lazy("address"), "summary")
-
-    @badge(gettext_lazy("state"), {"verified": "success", "unverified": "info", "disabled": "warning"})
-    def state(self, channel: Channel) -> tuple[str, str]:
-        return labelled(channel.state)
+    state = columns.badge(
+        gettext_lazy("state"), "state", {"verified": "success", "unverified": "info", "disabled": "warning"}
+    )
 
     @admin.display(description=gettext_lazy("rows"))
     def rows(self, channel: Channel) -> SafeString:
@@ -124,9 +123,28 @@ class ChannelAdmin(OwnedAdmin):
             columns.to_list("events.rule", _("rules"), channels__id__exact=channel.pk),
         )
 
-    created = columns.instant_column(gettext_lazy("created"), "created_at")
     verified = columns.instant_column(gettext_lazy("verified"), "verified_at")
     failing = columns.instant_column(gettext_lazy("failing since"), "failing_since")
     disabled = columns.instant_column(gettext_lazy("disabled"), "disabled_at")
     unsubscribed = columns.instant_column(gettext_lazy("unsubscribed"), "unsubscribed_at")
     removed = columns.instant_column(gettext_lazy("removed"), "removed_at")
+
+
+@admin.register(BoardMessage)
+class BoardMessageAdmin(OwnedAdmin):
+    owner = "board__user"
+    related = ("board__user",)
+    list_display = fields = ("shown_text", "board_name", "person", "author", "created")
+    link_lookups = ("board__id__exact",)
+    search_fields = ("board",)
+    search_help_text = gettext_lazy("A board's id.")
+    empty_text = gettext_lazy("Nothing stands on any board.")
+
+    shown_text = columns.column(gettext_lazy("text"), "text", columns.short)
+    board_name = columns.column(
+        gettext_lazy("board"), "board", lambda one: columns.to_row("notifications.channel", one.pk, one)
+    )
+    person = columns.column(gettext_lazy("person"), "board.user", to_person)
+
+    def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
+        return rows.filter(board=as_uuid(term))

@@ -4,7 +4,6 @@ from typing import Any
 
 from django.contrib import admin
 from django.db.models import Q, QuerySet
-from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from common.admin import columns
@@ -38,13 +37,11 @@ class DeliveryRecord(WorkAdmin):
         return providers.label(handler)
 
     subject = columns.column(_("subject"), "notification.subject", columns.short)
-
-    @admin.display(description=_("notification"))
-    def said(self, delivery: Delivery) -> SafeString:
-        return columns.to_row(
-            "notifications.notification", delivery.notification_id, columns.short(delivery.notification.subject)
-        )
-
+    said = columns.column(
+        _("notification"),
+        "notification",
+        lambda one: columns.to_row("notifications.notification", one.pk, columns.short(one.subject)),
+    )
     person = columns.column(_("person"), "notification.user", to_person)
     to_channel = columns.column(_("channel"), "channel", cells.channel)
     provider_name = columns.column(_("provider"), "provider", providers.label)

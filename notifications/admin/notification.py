@@ -9,9 +9,8 @@ from django.utils.translation import gettext, gettext_lazy as _
 
 from common.admin import columns
 from common.admin.base import ReadOnlyInline, as_uuid
-from common.admin.columns import badge
+from common.admin.columns import section
 from common.admin.filters import Period, newest_filter
-from common.texts.state_words import labelled
 from notifications.admin import cells
 from notifications.models import Channel, Delivery, Notification, sort_channels
 from people.admin.user import OwnedAdmin, person_ids
@@ -20,14 +19,12 @@ from people.admin.user import OwnedAdmin, person_ids
 class DeliveryInline(ReadOnlyInline):
     model = Delivery
     fields = ("state_label", "reason", "to_channel", "provider", "tries", "key")
-    readonly_fields = ("key", "state_label", "to_channel", "reason")
     ordering = ("id",)
     related = ("channel",)
 
-    @admin.display(description=_("idempotency key"))
-    def key(self, delivery: Delivery) -> SafeString:
-        return columns.to_row("notifications.delivery", delivery.pk, columns.key(delivery.pk))
-
+    key = columns.column(
+        _("idempotency key"), "pk", lambda pk: columns.to_row("notifications.delivery", pk, columns.key(pk))
+    )
     state_label = cells.state_label
     to_channel = columns.column(_("channel"), "channel", cells.channel)
 
@@ -50,22 +47,18 @@ class NotificationAdmin(OwnedAdmin):
     link_lookups = ("user__id__exact", "origin_id", "batch_id")
     inlines = (DeliveryInline,)
     fieldsets: Any = (
-        (
+        section(
             None,
-            {
-                "fields": (
-                    "subject",
-                    "body",
-                    ("person", "origin"),
-                    "outcome_label",
-                    ("due", "recorded"),
-                    ("cause", "urgent"),
-                    "order",
-                    "trace",
-                )
-            },
+            "subject",
+            "body",
+            ("person", "origin"),
+            "outcome_label",
+            ("due", "recorded"),
+            ("cause", "urgent"),
+            "order",
+            "trace",
         ),
-        (_("Technical details"), {"fields": (("id", "batch_id"),)}),
+        section(_("Technical details"), ("id", "batch_id")),
     )
     search_help_text = _("A notification's id, a batch, or the beginning of a person's email address.")
     empty_text = _("No notifications yet. Each reminder that is due records one.")
@@ -76,7 +69,7 @@ class NotificationAdmin(OwnedAdmin):
         same = Notification.objects.filter(pk=key).union(Notification.objects.filter(batch_id=key))
         return rows.filter(pk__in=[row.pk for row in same])
 
-    outcome_label = badge(_("outcome"), _OUTCOME_COLOURS)(columns.column(_("outcome"), "outcome", labelled))
+    outcome_label = columns.badge(_("outcome"), "outcome", _OUTCOME_COLOURS)
     due = columns.instant_column(_("slot"), "slot")
     recorded = columns.instant_column(_("recorded"), "created_at")
     cause = columns.column(_("cause"), "", cells.origin)
@@ -89,6 +82,8 @@ class NotificationAdmin(OwnedAdmin):
         ordered = sort_channels(notification.channel_order, Channel.objects.filter(id__in=notification.channel_order))
         return columns.many(*map(cells.channel, ordered))
 
-    @admin.display(description=_("deliveries"))
-    def deliveries(self, notification: Notification) -> SafeString:
-        return columns.to_list("notifications.delivery", gettext("deliveries"), notification__id__exact=notification.pk)
+    deliveries = columns.column(
+        _("deliveries"),
+        "pk",
+        lambda key: columns.to_list("notifications.delivery", gettext("deliveries"), notification__id__exact=key),
+    )

@@ -100,11 +100,11 @@ class _DeadlineMixin:
 
     def recv_into(self, *args: Any, **kwargs: Any) -> int:
         self._apply()
-        return super().recv_into(*args, **kwargs)  # type: ignore[misc, no-any-return]
+        return super().recv_into(*args, **kwargs)  # type: ignore[misc]
 
     def send(self, *args: Any, **kwargs: Any) -> int:
         self._apply(sends=True)
-        return super().send(*args, **kwargs)  # type: ignore[misc, no-any-return]
+        return super().send(*args, **kwargs)  # type: ignore[misc]
 
     def sendall(self, *args: Any, **kwargs: Any) -> None:
         self._apply(sends=True)

@@ -47,7 +47,7 @@ class _Session(smtplib.SMTP):
     def _get_socket(self, host: str, port: int, timeout: float) -> socket.socket:
         if has_deadline():
             return connect(host, port)
-        return super()._get_socket(host, port, timeout)  # type: ignore[misc, no-any-return]
+        return super()._get_socket(host, port, timeout)  # type: ignore[misc]
 
 
 class _TLSSession(smtplib.SMTP_SSL, _Session):

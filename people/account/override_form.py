@@ -72,5 +72,4 @@ class OverrideForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscripta
     def save(self, commit: bool = True) -> CallOverride:
         """Also deletes those of the team that have ended. The caller holds the team's lock."""
         CallOverride.objects.filter(member__team=self.team, ends_at__lte=timezone.now()).delete()
-        saved: CallOverride = super().save(commit)
-        return saved
+        return super().save(commit)

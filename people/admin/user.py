@@ -18,8 +18,10 @@ from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationFo
 
 from common.admin import columns
 from common.admin.base import BaseAdmin, ReadOnlyAdmin, as_uuid
+from common.admin.columns import section
 from common.admin.damaged import SafeAdmin
 from common.admin.filters import Period, newest, newest_filter
+from common.texts.types import StrOrPromise
 from people import teams
 from people.models import Membership, Role, SecurityEvent, User
 from people.sign_in import sessions
@@ -49,8 +51,10 @@ class OwnedAdmin(ReadOnlyAdmin):
     ordering = ("-id",)
     link_lookups: ClassVar[tuple[str, ...]] = ("user__id__exact",)
     search_fields: ClassVar[tuple[str, ...]] = ("id",)
+    search_help_text: StrOrPromise = _("An id, or the beginning of a person's email address.")
 
     person = columns.column(_("person"), "user", to_person)
+    created = columns.instant_column(_("created"), "created_at")
 
     def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
         key = as_uuid(term)
@@ -72,12 +76,12 @@ class UserAdmin(BaseAdmin, StockUserAdmin):  # type: ignore[misc, type-arg]  # d
     autocomplete_fields = ("groups",)
     readonly_fields = ("joined", "last_login", "rows")
     fieldsets = (
-        (None, {"fields": ("email", "name", "language", "time_zone", "password")}),
-        (_("Rows"), {"fields": ("rows", ("joined", "last_login"))}),
-        (_("Quota"), {"fields": (("events_per_day", "event_megabytes_per_day"),)}),
-        (_("Admin access"), {"fields": ("is_active", "is_staff", "is_superuser", "groups")}),
+        section(None, "email", "name", "language", "time_zone", "password"),
+        section(_("Rows"), "rows", ("joined", "last_login")),
+        section(_("Quota"), ("events_per_day", "event_megabytes_per_day")),
+        section(_("Admin access"), "is_active", "is_staff", "is_superuser", "groups"),
     )
-    add_fieldsets = ((None, {"fields": ("email", "name", "password1", "password2")}),)
+    add_fieldsets = (section(None, "email", "name", "password1", "password2"),)
     empty_text = _("No accounts yet.")
     actions = ("sign_out",)
 

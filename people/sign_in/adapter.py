@@ -70,8 +70,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
                 signed_in or security_log.find_by_email(request.POST.get("login", "")),
                 request,
             )
-        error: ValidationError = super().validation_error(code, *args)
-        return error
+        return super().validation_error(code, *args)
 
     def send_password_reset_mail(self, user: User, email: str, context: dict[str, Any]) -> None:
         security_log.record(SecurityEvent.Type.RESET_REQUESTED, user, self.request)

@@ -141,8 +141,7 @@ class AddKeyForm(AddWebAuthnForm):  # type: ignore[misc]  # allauth ships no typ
             return self.cleaned_data
         if Authenticator.objects.filter(user=self.user, type=Authenticator.Type.WEBAUTHN).count() >= MOST_KEYS:
             raise ValidationError(_("You have %(most)s security keys. Remove one first.") % {"most": MOST_KEYS})
-        checked: dict[str, Any] = _check_key(super().clean, answer)
-        return checked
+        return _check_key(super().clean, answer)
 
 
 class RenameKeyForm(EditWebAuthnForm):  # type: ignore[misc]  # allauth ships no types

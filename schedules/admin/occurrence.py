@@ -11,11 +11,12 @@ from django.utils.translation import gettext_lazy as _
 
 from common.admin import columns
 from common.admin.base import ReadOnlyAdmin, as_uuid
-from common.admin.columns import badge
+from common.admin.columns import section
 from common.admin.filters import Period, newest_filter
 from common.texts.state_words import labelled
 from common.times import durations
 from jobs.models import Job
+from notifications.admin import cells
 from notifications.models import Notification
 from people.admin.user import to_person
 from schedules.models import Occurrence
@@ -29,16 +30,13 @@ Reason = newest_filter("reason", lambda: [(code, words.reason(code)) for code in
 class OccurrenceAdmin(ReadOnlyAdmin):
     owner = "schedule__user"
     list_display = ("slot", "to_schedule", "outcome_label", "why", "person", "fired", "lateness", "result")
-    list_select_related = ("schedule__user",)
+    related = ("schedule__user",)
     list_filter = (Outcome, Reason, Period)
     ordering = ("-id",)
     link_lookups = ("schedule__id__exact",)
     fieldsets = (
-        (
-            None,
-            {"fields": ("why", "outcome_label", ("to_schedule", "person"), ("slot", "fired"), ("lateness", "result"))},
-        ),
-        (_("Technical details"), {"fields": (("id", "version"),)}),
+        section(None, "why", "outcome_label", ("to_schedule", "person"), ("slot", "fired"), ("lateness", "result")),
+        section(_("Technical details"), ("id", "version")),
     )
     search_fields = ("id",)
     search_help_text = _("A batch (the id of an occurrence), or a schedule's id.")
@@ -47,13 +45,11 @@ class OccurrenceAdmin(ReadOnlyAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         notification = Notification.objects.filter(batch_id=OuterRef("pk"), user=OuterRef("schedule__user"))
         job = Job.objects.filter(batch_id=OuterRef("pk"), user=OuterRef("schedule__user"))
-        rows: QuerySet[Any] = (
+        return (
             super()
             .get_queryset(request)
-            .select_related("schedule__user")
             .annotate(notification=Subquery(notification.values("pk")[:1]), job=Subquery(job.values("pk")[:1]))
         )
-        return rows
 
     def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
         if (key := as_uuid(term)) is None:
@@ -61,11 +57,7 @@ class OccurrenceAdmin(ReadOnlyAdmin):
         return rows.filter(pk=key) if Occurrence.objects.filter(pk=key).exists() else rows.filter(schedule=key)
 
     slot = columns.instant_column(_("slot"), "scheduled_for")
-
-    @admin.display(description=_("schedule"))
-    def to_schedule(self, occurrence: Occurrence) -> SafeString:
-        return columns.to_row("schedules.schedule", occurrence.schedule_id, columns.short(occurrence.schedule.title))
-
+    to_schedule = columns.column(_("schedule"), "schedule", cells.schedule)
     person = columns.column(_("owner"), "schedule.user", to_person)
     fired = columns.instant_column(_("recorded"), "fired_at")
 
@@ -77,10 +69,7 @@ class OccurrenceAdmin(ReadOnlyAdmin):
             return columns.NONE
         return durations.in_words(late).replace(" ", "\N{NO-BREAK SPACE}")
 
-    @badge(_("outcome"), {"fired": "success", "skipped": "warning"})
-    def outcome_label(self, occurrence: Occurrence) -> tuple[str, str]:
-        return labelled(occurrence.outcome)
-
+    outcome_label = columns.badge(_("outcome"), "outcome", {"fired": "success", "skipped": "warning"})
     why = columns.column(_("reason"), "reason", lambda code: words.reason(code) or columns.NONE)
 
     @admin.display(description=_("led to"))

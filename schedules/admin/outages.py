@@ -4,14 +4,14 @@ import logging
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied
+from django.contrib import messages
+from django.contrib.auth.decorators import permission_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.utils.translation import gettext as _, gettext_lazy, ngettext
 from django.views.decorators.http import require_http_methods
 
+from common.admin import pages
 from schedules.beat import heartbeat, outages
 from schedules.firing import fire
 from schedules.models import Schedule
@@ -49,10 +49,9 @@ _RELEASE_MEANS = {
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
+@permission_required("schedules.change_schedule", raise_exception=True)
 def screen(request: HttpRequest) -> HttpResponse:
     """Show outages; `?policy=` confirms settling all waiting schedules by that policy, and POST does it."""
-    if not request.user.has_perm("schedules.change_schedule"):
-        raise PermissionDenied
     now = fire.read_clock().now
     waits = outages.waiting(now)
     given = request.POST or request.GET
@@ -87,7 +86,7 @@ def _overview(request: HttpRequest, waits: outages.Waiting, now: datetime) -> Ht
         buttons=_BUTTONS.items(),
         hold=Hold.objects.first(),
         choices=hold.Choice.choices,
-        open_work=[(_rows(name, count), count) for name, count in hold.open_work(hold.since()).items()]
+        open_work=[(KINDS[name].counted(count), count) for name, count in hold.open_work(hold.since()).items()]
         if waits.is_on_hold
         else [],
         shown=shown,
@@ -118,11 +117,5 @@ def _release(request: HttpRequest, choice: hold.Choice) -> HttpResponse:
     return redirect("outages")
 
 
-def _rows(kind: str, count: int) -> str:
-    options = KINDS[kind].model._meta
-    return str(options.verbose_name if count == 1 else options.verbose_name_plural)
-
-
 def _page(request: HttpRequest, name: str, **context: Any) -> HttpResponse:
-    context |= admin.site.each_context(request) | {"title": _("Outages")}
-    return TemplateResponse(request, f"admin/schedules/outages_{name}.html", context)
+    return pages.page(request, f"admin/schedules/outages_{name}.html", _("Outages"), **context)

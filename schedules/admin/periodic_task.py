@@ -24,7 +24,9 @@ from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from common.admin import columns
 from common.admin.base import BaseAdmin, ReadOnly, ReadOnlyAdmin, as_uuid
+from common.admin.columns import section
 from common.admin.damaged import SafeAdmin
+from notifications.admin import cells
 from schedules.beat import stock_entries
 from schedules.models import Schedule
 from schedules.parts import mirror
@@ -106,7 +108,9 @@ class PeriodicTaskAdmin(BaseAdmin):
     owner = "mirrored_schedule__user"
     related = ("interval", "crontab", "solar", "clocked", "mirrored_schedule")
     form = PeriodicTaskForm
-    celery_app = stock.PeriodicTaskAdmin.celery_app  # stock's actions look for it here
+    celery_app = stock.PeriodicTaskAdmin.celery_app  # stock's actions look for it and the next two here
+    _toggle_tasks_activity = stock.PeriodicTaskAdmin._toggle_tasks_activity
+    crontab_translation = stock.PeriodicTaskAdmin.crontab_translation
     list_display = ("label", "is_enabled", "to_schedule", "timing", "last_run", "runs", "one_off")
     list_filter = (Which,)
     list_disable_select_all = True  # there may be a million
@@ -114,13 +118,13 @@ class PeriodicTaskAdmin(BaseAdmin):
     search_fields = ("name",)
     search_help_text = gettext_lazy("The beginning of a name, or a schedule's id.")
     autocomplete_fields = ("interval", "crontab", "clocked")
+    readonly_fields = ("last_run_at", "crontab_translation")
+    actions = ("enable_tasks", "disable_tasks", "toggle_tasks", "run_tasks")
     # Stock's, without solar timings: what they need is not installed.
     fieldsets = [
         (title, options | {"fields": [name for name in options["fields"] if name != "solar"]})
         for title, options in stock.PeriodicTaskAdmin.fieldsets
     ]
-    readonly_fields = ("last_run_at", "crontab_translation")
-    actions = ("enable_tasks", "disable_tasks", "toggle_tasks", "run_tasks")
     empty_text = gettext_lazy(
         "No periodic tasks yet. Beat adds its own when it first starts, and each schedule adds one."
     )
@@ -132,21 +136,18 @@ class PeriodicTaskAdmin(BaseAdmin):
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         if _schedule(obj) is None:
             return super().get_fieldsets(request, obj)
-        when = ("description", "timing", ("start_time", "expires"), "one_off")
         return (
-            (None, {"fields": ("label", "to_schedule", "is_enabled")}),
-            (_("When"), {"fields": when}),
-            (_("Runs"), {"fields": (("last_run", "runs"),)}),
-            (_("What beat sends"), {"fields": ("task", "args")}),
+            section(None, "label", "to_schedule", "is_enabled"),
+            section(_("When"), "description", "timing", ("start_time", "expires"), "one_off"),
+            section(_("Runs"), ("last_run", "runs")),
+            section(_("What beat sends"), "task", "args"),
         )
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        allowed: bool = super().has_change_permission(request, obj)
-        return allowed and not _schedule(obj)
+        return super().has_change_permission(request, obj) and not _schedule(obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        allowed: bool = super().has_delete_permission(request, obj)
-        return allowed and not _schedule(obj)
+        return super().has_delete_permission(request, obj) and not _schedule(obj)
 
     def get_actions(self, request: HttpRequest) -> Any:
         actions = super().get_actions(request)
@@ -167,22 +168,14 @@ class PeriodicTaskAdmin(BaseAdmin):
         except OperationalError:
             self.message_user(request, _("The broker cannot be reached; try again."), messages.ERROR)
 
-    _toggle_tasks_activity = stock.PeriodicTaskAdmin._toggle_tasks_activity
-    crontab_translation = stock.PeriodicTaskAdmin.crontab_translation
-
     label = columns.column(gettext_lazy("name"), "name", columns.short)
     timing = columns.column(gettext_lazy("timing"), "scheduler", lambda timing: str(timing or columns.NONE))
+    to_schedule = columns.column(gettext_lazy("schedule"), "", lambda task: cells.schedule(_schedule(task)))
 
     @admin.display(description=gettext_lazy("enabled"), boolean=True)
     def is_enabled(self, task: PeriodicTask) -> bool:
         schedule = _schedule(task)
         return bool(task.enabled) if schedule is None else schedule.next_fire_at is not None
-
-    @admin.display(description=gettext_lazy("schedule"))
-    def to_schedule(self, task: PeriodicTask) -> SafeString:
-        if (schedule := _schedule(task)) is None:
-            return SafeString(columns.NONE)
-        return columns.to_row("schedules.schedule", schedule.pk, columns.short(schedule.title))
 
     @admin.display(description=gettext_lazy("last run"))
     def last_run(self, task: PeriodicTask) -> SafeString:

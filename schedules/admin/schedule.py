@@ -17,7 +17,7 @@ from unfold.decorators import action as button
 
 from common.admin import columns
 from common.admin.base import ReadOnlyAdmin, ReadOnlyInline, as_uuid
-from common.admin.columns import badge
+from common.admin.columns import section
 from common.admin.filters import newest_filter
 from common.texts.state_words import labelled
 from notifications.admin import cells
@@ -38,7 +38,6 @@ class EventInline(ReadOnlyInline):
     model = ScheduleEvent
     verbose_name_plural = "changes"
     fields = ("change", "when", "who", "version")
-    readonly_fields = ("change", "when", "who")
     ordering = ("-id",)
     per_page = 20
     related = ("by",)
@@ -57,24 +56,20 @@ class ScheduleAdmin(ReadOnlyAdmin):
     list_disable_select_all = True  # each is paused in its own transaction
     link_lookups = ("user__id__exact", "channels__id__exact")
     fieldsets = (
-        (None, {"fields": ("title", "body", ("person", "state_label"), "tag_list", "error", "rows")}),
-        (
+        section(None, "title", "body", ("person", "state_label"), "tag_list", "error", "rows"),
+        section(
             gettext_lazy("When"),
-            {
-                "fields": (
-                    "words",
-                    ("kind", "time_zone"),
-                    "rule",
-                    ("starts", "ends"),
-                    "excluded",
-                    ("max_count", "urgent"),
-                )
-            },
+            "words",
+            ("kind", "time_zone"),
+            "rule",
+            ("starts", "ends"),
+            "excluded",
+            ("max_count", "urgent"),
         ),
-        (gettext_lazy("Slots"), {"fields": (("next_slot", "last_fired"), ("times_sent", "snoozed"))}),
-        (gettext_lazy("Late, missed, spread"), {"fields": (("misfire", "grace"), ("spread", "stale_after"))}),
-        (gettext_lazy("Sends to"), {"fields": ("to_channels", "how_many")}),
-        (gettext_lazy("Its row"), {"fields": (("id", "version"), ("made", "changed"), "deleted")}),
+        section(gettext_lazy("Slots"), ("next_slot", "last_fired"), ("times_sent", "snoozed")),
+        section(gettext_lazy("Late, missed, spread"), ("misfire", "grace"), ("spread", "stale_after")),
+        section(gettext_lazy("Sends to"), "to_channels", "how_many"),
+        section(gettext_lazy("Its row"), ("id", "version"), ("made", "changed"), "deleted"),
     )
     search_fields = ("title",)
     search_help_text = gettext_lazy("Words of a title, the beginning of the owner's email address, or a schedule's id.")
@@ -84,8 +79,7 @@ class ScheduleAdmin(ReadOnlyAdmin):
     actions_detail = ("edit",)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        allowed: bool = super(ReadOnlyAdmin, self).has_add_permission(request)
-        return allowed
+        return super(ReadOnlyAdmin, self).has_add_permission(request)
 
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
         if not self.has_add_permission(request):
@@ -140,11 +134,12 @@ class ScheduleAdmin(ReadOnlyAdmin):
     person = columns.column(gettext_lazy("owner"), "user", to_person)
     tag_list = columns.column(gettext_lazy("tags"), "tags", ", ".join)
     words = columns.column(gettext_lazy("in words"), "when")
-
-    @badge(gettext_lazy("state"), {"active": "success", "paused": "info", "broken": "danger"})
-    def state_label(self, schedule: Schedule) -> tuple[str, str]:
-        return labelled(schedule.state if schedule.deleted_at is None else "deleted")
-
+    state_label = columns.badge(
+        gettext_lazy("state"),
+        "",
+        {"active": "success", "paused": "info", "broken": "danger"},
+        lambda schedule: labelled(schedule.state if schedule.deleted_at is None else "deleted"),
+    )
     next_slot = columns.instant_column(gettext_lazy("next slot"), "next_fire_at")
     times_sent = columns.column(gettext_lazy("times sent"), "fired_count")
     last_fired = columns.instant_column(gettext_lazy("last sent"), "last_fired_at")

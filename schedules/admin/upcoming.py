@@ -2,14 +2,13 @@
 
 from datetime import timedelta
 
-from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
 from django.utils.translation import gettext as _, gettext_lazy
 from django.views.decorators.http import require_safe
 
 from common.admin import columns, rights
+from common.admin.pages import page
 from notifications.admin import cells
 from people.admin.user import to_person
 from schedules.explain.upcoming import Upcoming, upcoming
@@ -33,22 +32,23 @@ def screen(request: HttpRequest) -> HttpResponse:
     now = fire.read_clock().now
     slots, more = upcoming(now, now + timedelta(hours=int(hours)), MOST)
     table = {"headers": [_("Slot"), _("Schedule"), _("Person"), _("Channels")], "rows": [_row(one) for one in slots]}
-    context = admin.site.each_context(request) | {
-        "title": _("Upcoming"),
-        "table": table,
-        "more": more,
-        "most": MOST,
-        "hours": hours,
-        "spans": _HOURS.items(),
-    }
-    return TemplateResponse(request, "admin/schedules/upcoming.html", context)
+    return page(
+        request,
+        "admin/schedules/upcoming.html",
+        _("Upcoming"),
+        table=table,
+        more=more,
+        most=MOST,
+        hours=hours,
+        spans=_HOURS.items(),
+    )
 
 
 def _row(one: Upcoming) -> list[object]:
     schedule = one.schedule
     return [
         columns.instant(one.slot),
-        columns.to_row("schedules.schedule", schedule.pk, columns.short(schedule.title)),
+        cells.schedule(schedule),
         to_person(schedule.user),
         cells.channels(schedule) if one.holiday is None else words.holiday(one.holiday.first, one.holiday.last),
     ]

@@ -65,8 +65,7 @@ class HeartbeatWriter:
 
 def beat_last_seen() -> datetime | None:
     """The last heartbeat of any beat, on the database's clock; None if there is none."""
-    seen: datetime | None = Heartbeat.objects.aggregate(seen=Max("last_seen_at"))["seen"]
-    return seen
+    return Heartbeat.objects.aggregate(seen=Max("last_seen_at"))["seen"]
 
 
 _OUTAGES = """

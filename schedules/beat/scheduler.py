@@ -84,8 +84,7 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
 
         The stock query also leaves out crontabs whose hour is not near, by zone offsets of 2023. We do not.
         """
-        stock: QuerySet[Any] = self.Model.objects.filter(enabled=True).exclude(task=mirror.FIRE)
-        return stock
+        return self.Model.objects.filter(enabled=True).exclude(task=mirror.FIRE)
 
     def all_as_schedule(self) -> dict[str, Any]:
         """The entries of the stock loop, each read alone: a damaged one is disabled."""

@@ -13,14 +13,13 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import Count, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _, gettext_lazy, ngettext, pgettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget
 
-from common.admin import columns, rights
+from common.admin import columns, pages, rights
 from common.admin.confirm import Reason, ask, is_confirmed
 from common.texts.numbers import grouped
 from common.texts.state_words import state_word
@@ -87,9 +86,8 @@ def urls(admin: Any) -> list[Any]:
 
 
 def _page(admin: Any, request: HttpRequest, template: str, title: str, **context: Any) -> HttpResponse:
-    context |= {**admin.admin_site.each_context(request), "opts": admin.opts, "title": title}
     context |= {"pages": admin.kind.dead_letters}
-    return TemplateResponse(request, f"admin/work/{template}.html", context)
+    return pages.page(request, f"admin/work/{template}.html", title, admin, **context)
 
 
 def _causes(admin: Any, request: HttpRequest) -> HttpResponse:

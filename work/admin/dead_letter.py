@@ -13,7 +13,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _, gettext_lazy, ngettext
 from unfold.decorators import action as button
 
-from common.admin import confirm
+from common.admin import columns, confirm
 from common.admin.base import as_uuid
 from common.admin.filters import Period, newest_filter
 from common.texts.numbers import grouped
@@ -52,7 +52,7 @@ def action_button(action: str, description: StrOrPromise, url_path: str, icon: s
     def ask(self: Any, request: HttpRequest, object_id: str) -> Any:
         return self.ask_one(request, object_id, action)
 
-    return ask  # type: ignore[no-any-return]
+    return ask
 
 
 class DeadLetterAdmin(WorkAdmin):
@@ -95,8 +95,7 @@ class DeadLetterAdmin(WorkAdmin):
         return newest_filter("state", lambda: [labelled(state) for state in DEAD_LETTERS], DEAD_LETTERS)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        rows: QuerySet[Any] = super().get_queryset(request).filter(state__in=DEAD_LETTERS)
-        return rows
+        return super().get_queryset(request).filter(state__in=DEAD_LETTERS)
 
     def get_urls(self) -> list[Any]:
         urls: list[Any] = super().get_urls()
@@ -113,7 +112,7 @@ class DeadLetterAdmin(WorkAdmin):
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         fieldsets = super().get_fieldsets(request, obj)
-        return ((None, {"fields": ("repair",)}), *fieldsets) if obj is not None and self.repair(obj) else fieldsets
+        return (columns.section(None, "repair"), *fieldsets) if obj is not None and self.repair(obj) else fieldsets
 
     @admin.action(description=gettext_lazy("Replay…"), permissions=["act"])
     def replay(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
@@ -159,8 +158,7 @@ class DeadLetterAdmin(WorkAdmin):
         key = as_uuid(object_id)
         if key is not None and not self.get_queryset(request).filter(pk=key).exists():
             return redirect(f"{self.kind.rows}_change", key)
-        page: HttpResponse = super().change_view(request, object_id, *args, **kwargs)
-        return page
+        return super().change_view(request, object_id, *args, **kwargs)
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
         """The log belongs to the row."""

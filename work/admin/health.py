@@ -2,16 +2,15 @@
 
 from typing import Any
 
-from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.template.defaultfilters import filesizeformat
-from django.template.response import TemplateResponse
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from common.admin import columns, rights
+from common.admin.pages import page
 from common.texts.numbers import grouped
 from people.models import User
 from work import health
@@ -28,15 +27,14 @@ may_see = rights.may_see("work.intervention")
 def screen(request: HttpRequest) -> HttpResponse:
     if not may_see(request):
         raise PermissionDenied
-    context = admin.site.each_context(request) | {
-        "title": _("Health"),
+    context: dict[str, Any] = {
         "overview": _overview(),
         "people": _people(),
         "past": [_past(_("Past 24 hours"), HOUR, 24), _past(_("Past 30 days"), DAY, 30)],
         "kinds": [(kind.model._meta.verbose_name_plural, kind.queue, _tables(kind)) for kind in KINDS.values()],
         "most": grouped(health.MOST),
     }
-    return TemplateResponse(request, "admin/work/health.html", context)
+    return page(request, "admin/work/health.html", _("Health"), **context)
 
 
 def _overview() -> dict[str, Any]:

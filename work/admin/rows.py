@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 from common.admin import columns
 from common.admin.base import ReadOnlyAdmin, ReadOnlyInline
 from common.admin.filters import Period, newest_filter
-from common.texts.state_words import Labelled, labelled
+from common.texts.state_words import labelled
 from work.kinds import Kind
 from work.models import DEAD_LETTERS, Attempt, Intervention, Words
 
@@ -23,7 +23,6 @@ from work.models import DEAD_LETTERS, Attempt, Intervention, Words
 class AttemptInline(ReadOnlyInline):
     verbose_name_plural = gettext_lazy("attempts, including earlier replays")
     fields = ("outcome", "reason", "started", "took", "number", "replay", "worker")
-    readonly_fields = ("started", "took", "reason")
     ordering = ("id",)
 
     started = columns.instant_column(gettext_lazy("started"), "started_at")
@@ -37,12 +36,9 @@ class AttemptInline(ReadOnlyInline):
 
 def state_label(words: Words) -> Callable[[Any, Any], Any]:
     colours = {"pending": "info", words.working: "info", words.done: "success", "dead": "danger", "unknown": "warning"}
-
-    @columns.badge(gettext_lazy("state"), colours)
-    def state(self: Any, row: Any) -> Labelled:
-        return labelled(getattr(row, "shown_state", row.state))
-
-    return state
+    return columns.badge(
+        gettext_lazy("state"), "", colours, lambda row: labelled(getattr(row, "shown_state", row.state))
+    )
 
 
 class WorkAdmin(ReadOnlyAdmin):
@@ -75,10 +71,10 @@ class WorkAdmin(ReadOnlyAdmin):
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         return (
-            (None, {"fields": ("reason", "state_label", *self.about, "interventions")}),
-            (_("Counts"), {"fields": (("tries", "replays"), ("released", "wakes"))}),
-            (_("Instants"), {"fields": (("created", "available"), ("settled", "expires"), ("leased",))}),
-            (_("Technical details"), {"fields": ("id", *self.technical)}),
+            columns.section(None, "reason", "state_label", *self.about, "interventions"),
+            columns.section(_("Counts"), ("tries", "replays"), ("released", "wakes")),
+            columns.section(_("Instants"), ("created", "available"), ("settled", "expires"), ("leased",)),
+            columns.section(_("Technical details"), "id", *self.technical),
         )
 
     def handler_label(self, handler: str) -> str:

@@ -16,8 +16,7 @@ from work.models import Backup
 
 def last() -> datetime | None:
     """When the data of the newest good backup was read."""
-    taken: datetime | None = Backup.objects.aggregate(taken=Max("taken_at"))["taken"]
-    return taken
+    return Backup.objects.aggregate(taken=Max("taken_at"))["taken"]
 
 
 def is_due() -> bool:

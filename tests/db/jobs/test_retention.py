@@ -41,7 +41,7 @@ def make(model: Any, days: float, **fields: Any) -> Any:
 
 
 def make_job(user: User, days: float, **fields: Any) -> Job:
-    return make(Job, days, **{"user": user, "kind": "feed", "slot": ago(days), "state": "decided"} | fields)  # type: ignore[no-any-return]
+    return make(Job, days, **{"user": user, "kind": "feed", "slot": ago(days), "state": "decided"} | fields)
 
 
 def test_checks_are_kept_for_ninety_days_and_the_newest_of_each_reminder_for_good(ada: User) -> None:

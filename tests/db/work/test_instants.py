@@ -28,7 +28,7 @@ def channel() -> Channel:
 
 @pytest.fixture
 def now() -> datetime:
-    return query("SELECT now() AS at", [])[0].at  # type: ignore[no-any-return]
+    return query("SELECT now() AS at", [])[0].at
 
 
 def leased(channel: Channel, until: datetime) -> Delivery:

@@ -32,7 +32,7 @@ def channel(db: None) -> Channel:
 
 @pytest.fixture
 def now(db: None) -> datetime:
-    return query("SELECT now() AS at", [])[0].at  # type: ignore[no-any-return]
+    return query("SELECT now() AS at", [])[0].at
 
 
 def pending(channel: Channel, wake_at: datetime, **fields: Any) -> Delivery:

@@ -161,7 +161,7 @@ def test_a_lone_call_that_fails_is_told_too_and_the_next_one_works() -> None:
         answer = answers.pop(0)
         if isinstance(answer, Exception):
             raise answer
-        return answer  # type: ignore[no-any-return]
+        return answer
 
     combiner = Combiner(execute)
     with pytest.raises(Alone) as told:
