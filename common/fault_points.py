@@ -27,10 +27,6 @@ Point = Literal[
 POINTS: tuple[Point, ...] = get_args(Point)
 
 
-def _do_nothing(point: Point) -> None:
-    """In production."""
-
-
 def _obey(directory: str) -> Callable[[Point], None]:
     def reach(point: Point) -> None:
         taken = f"{directory}/taken-{point}-{os.getpid()}"
@@ -53,4 +49,4 @@ def _obey(directory: str) -> Callable[[Point], None]:
 
 
 _directory = os.environ.get("CARILLON_FAULT_POINTS", "")
-reach: Callable[[Point], None] = _obey(_directory) if _directory else _do_nothing
+reach: Callable[[Point], None] = _obey(_directory) if _directory else lambda point: None

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
-from common.times.zone_names import known
+from common.times.civil_time import known_zones as known
 
 __all__ = ["FIRST_ZONE", "is_damaged", "known", "offered", "offset", "offsets", "read", "validate"]
 
@@ -24,10 +24,10 @@ def offered() -> list[str]:
 @lru_cache(maxsize=1)
 def offsets(hour: datetime) -> list[tuple[str, str]]:
     """The names to offer, each with its offset from UTC at an aware full hour. Cached, as it takes 30 ms."""
-    return [(name, offset(ZoneInfo(name), hour)) for name in offered()]
+    return [(name, offset(hour, ZoneInfo(name))) for name in offered()]
 
 
-def offset(zone: ZoneInfo, instant: datetime) -> str:
+def offset(instant: datetime, zone: ZoneInfo) -> str:
     """ "UTC+05:30", of an aware instant."""
     return f"UTC{instant.astimezone(zone).isoformat()[-6:]}"
 

@@ -45,21 +45,7 @@ _PATTERNS = [
     ),
     # our own links that need no sign-in, or hold the token of one that does not
     (
-        (
-            "/account/",
-            "/address/",
-            "/answer/",
-            "/unsubscribe/",
-            "/in/",
-            "/calendar/",
-            "/ping/",
-            "/badge/",
-            "/checks/",
-            "/subscription/",
-            "/stop/",
-            "/leave/",
-            "/join/",
-        ),
+        ("/",),
         re.compile(
             r"(/account/(?:password/reset/key|confirm-email)/|/address/(?:refuse|undo)/|/answer/|/unsubscribe/"
             r"|/in/(?:boards/)?|/calendar/|/ping/|/badge/|/subscription/|/stop/|/leave/|/teams/join/|/api/v3/checks/)"

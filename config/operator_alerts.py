@@ -119,24 +119,18 @@ def _is_away(broker: list[Problem]) -> bool:
 
 def _find(open_keys: set[str], broker: list[Problem], queues: list[Problem] | None) -> tuple[list[Problem], set[str]]:
     """Return the problems, and the checks that are not made: they would only show what a problem has caused."""
-    result, unknown = [*broker, *(queues or [])], set()
-    if queues is None:
-        unknown |= {"queue", "periodic", "backup"}
-    beat = clock.beat()
-    result += beat
-    if beat or queues:
+    beat, unknown = clock.beat(), {"queue"} if queues is None else set()
+    result = [*broker, *(queues or []), *beat]
+    if beat or queues or queues is None:
         unknown |= {"periodic", "backup"}
-    if "periodic" not in unknown:
+    else:
         result += clock.periodic_tasks() + problems.backups()
     if _is_away(broker) or queues:
-        unknown |= {"late"}
+        unknown.add("late")
     else:
         result += problems.late_work()
-    result += problems.disks(open_keys)
-    result += clock.broken_schedules()
-    result += refusals.refusing(open_keys)
-    result += problems.dead_letters(open_keys)
-    return result, unknown
+    result += [*problems.disks(open_keys), *clock.broken_schedules(), *refusals.refusing(open_keys)]
+    return [*result, *problems.dead_letters(open_keys)], unknown
 
 
 def _send(alert: Alert) -> bool:

@@ -67,15 +67,12 @@ class EditForm(TypedForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
-        if self.is_new and not self._is_fresh():
+        made_as = cleaned.get("made_as")
+        is_fresh = "made_as" not in self.errors and (made_as is None or is_recent(made_as, timezone.now()))
+        if self.is_new and not is_fresh:
             self.retype("made_as", str(uuid7()))
             refuse(self, None, "stale", _("This form was open for more than a day. Check it, then save again."))
         return cleaned
-
-    def _is_fresh(self) -> bool:
-        """Whether the form was opened within the last day; a missing id is fine."""
-        made_as = self.cleaned_data.get("made_as")
-        return "made_as" not in self.errors and (made_as is None or is_recent(made_as, timezone.now()))
 
     def show_errors_of(self, names: Collection[str]) -> None:
         """Leave out the errors of all other fields: the person has not finished them."""

@@ -76,7 +76,7 @@ def parsed(function: Callable[[*Args], T], *args: *Args, person: Hashable = None
     with _POOL.child(person) as (child, becomes_long):
         kind, answer = child.ask(request, becomes_long)
     if kind == "value":
-        return answer  # type: ignore[no-any-return]
+        return answer
     if kind == "fault":  # the exception's type and place alone: its text may hold what was parsed
         log.error("%s.%s failed: %s", function.__module__, function.__qualname__, answer)
         raise ParsingEnded("crash", 0)
@@ -185,6 +185,11 @@ class _Slots:
 
 class _Pool:
     def __init__(self) -> None:
+        self._reset()
+        os.register_at_fork(after_in_child=self._reset)  # the children are the parent's
+        atexit.register(self.close)
+
+    def _reset(self) -> None:
         self._lock = threading.Lock()
         self._quick, self._slow = _Slots(_QUICK), _Slots(1)
         self._slow_until: dict[Hashable, float] = {}
@@ -272,12 +277,4 @@ class _Pool:
             child.end()
 
 
-def _begin_again() -> None:
-    """In a forked process: the children are the parent's."""
-    global _POOL
-    _POOL = _Pool()
-
-
 _POOL = _Pool()
-os.register_at_fork(after_in_child=_begin_again)
-atexit.register(lambda: _POOL.close())

@@ -50,12 +50,6 @@ def read(raw: bytes, *, odd_numbers_as_text: bool = False) -> Any:
     return check(value)
 
 
-def check(value: Any) -> Any:
-    """The value, if it is what `read` could have read; for values that something has computed. Raises Bad."""
-    _check(value, 0)
-    return value
-
-
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(fields := dict(pairs)) < len(pairs):
         seen: set[str] = set()
@@ -99,7 +93,8 @@ def _check_number(number: float) -> None:
         raise Bad("json_number", most=f"{_GREATEST:g}")
 
 
-def _check(value: Any, depth: int) -> None:
+def check(value: Any, depth: int = 0) -> Any:
+    """The value, if it is what `read` could have read; also for values that something has computed. Raises Bad."""
     if depth > DEEPEST:
         raise Bad("json_deep", most=DEEPEST)
     if isinstance(value, str):
@@ -109,14 +104,15 @@ def _check(value: Any, depth: int) -> None:
             if not isinstance(name, str):
                 raise Bad("json_name")
             _check_text(name)
-            _check(inner, depth + 1)
+            check(inner, depth + 1)
     elif isinstance(value, list):
         for inner in value:
-            _check(inner, depth + 1)
+            check(inner, depth + 1)
     elif isinstance(value, int | float):
         _check_number(value)
     elif value is not None:
         raise Bad("json_value")
+    return value
 
 
 def _check_text(text: str) -> None:

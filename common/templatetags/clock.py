@@ -2,7 +2,7 @@
 
 import json
 import math
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -19,6 +19,8 @@ from common.times import dates, durations, snooze
 register = template.Library()
 
 register.filter("state_word", state_word)
+register.filter("lasting", durations.in_words)
+register.filter("offset", zones.offset)
 for one in (dates.day, dates.full_day, dates.weekday, dates.named_day, dates.month):
     register.filter(one.__name__, one)
 
@@ -104,11 +106,6 @@ def relative_time(when: datetime) -> SafeString:
     return format_html('<time datetime="{}" data-relative>{}</time>', when.isoformat(), relative(when))
 
 
-@register.filter
-def lasting(length: timedelta) -> str:
-    return durations.in_words(length)
-
-
 @register.simple_tag
 def relative_words() -> str:
     """Words of `relative`, for the script: "now", and steps of (limit, unit, [one, more] ahead, [one, more] past)."""
@@ -128,9 +125,3 @@ def _form(text: Any, count: int) -> str:
 def zones_offered() -> list[tuple[str, str]]:
     """The zones to offer, each with its offset from UTC now."""
     return zones.offsets(timezone.now().replace(minute=0, second=0, microsecond=0))
-
-
-@register.filter
-def offset(instant: datetime, zone: ZoneInfo) -> str:
-    """ "UTC+05:30"."""
-    return zones.offset(zone, instant)

@@ -6,11 +6,19 @@ instants are aware, in UTC.
 """
 
 from datetime import UTC, date, datetime, time, timedelta
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib import resources
 from zoneinfo import ZoneInfo
 
 TICK = timedelta(microseconds=1)
 _SECOND = timedelta(seconds=1)
+
+
+@cache
+def known_zones() -> frozenset[str]:
+    """The names in the package tzdata. The files of the machine differ, and contain "localtime" and "posixrules"."""
+    names = resources.files("tzdata").joinpath("zones").read_text(encoding="ascii").split()
+    return frozenset(names) - {"Factory"}  # it is not a zone: "not configured"
 
 
 def local(where: ZoneInfo, instant: datetime) -> datetime:

@@ -42,18 +42,17 @@ class BodyLimit:
         if scope["type"] != "http":
             await self._application(scope, receive, send)
             return
-        largest: int = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
         headers = dict(scope["headers"])
         hosts = [value.strip() for name, value in scope["headers"] if name == b"host"]
         if len(hosts) != 1 or not hosts[0]:  # RFC 9112, 3.2
-            await _refuse(scope, receive, send, largest, drain=False, status=_NO_HOST)
+            await _refuse(scope, receive, send, _NO_HOST)
             return
         if scope["method"] not in _METHODS:
-            await _refuse(scope, receive, send, largest, drain=False, status=_NO_METHOD)
+            await _refuse(scope, receive, send, _NO_METHOD)
             return
         declared = headers.get(b"content-length", b"0")
-        if declared.isdigit() and int(declared) > largest:
-            await _refuse(scope, receive, send, largest, drain=b"expect" not in headers)
+        if declared.isdigit() and int(declared) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
+            await _refuse(scope, receive, send, _TOO_LARGE, drain=b"expect" not in headers)
             return
         refused = arrived = 0
         is_whole = False
@@ -73,7 +72,7 @@ class BodyLimit:
             arrived += size
             self._arriving += size
             is_whole = not message.get("more_body", False)
-            if arrived > largest:
+            if arrived > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
                 refused = _TOO_LARGE
             elif arrived > _SMALL and self._arriving > _MOST_AT_ONCE:
                 refused = _TOO_MANY
@@ -85,15 +84,14 @@ class BodyLimit:
         finally:
             self._arriving -= arrived
         if refused:
-            await _refuse(scope, receive, send, largest, drain=refused == _TOO_LARGE, status=refused)
+            await _refuse(scope, receive, send, refused, drain=refused == _TOO_LARGE)
 
 
-async def _refuse(
-    scope: Message, receive: Receive, send: Send, largest: int, *, drain: bool, status: int = _TOO_LARGE
-) -> None:
+async def _refuse(scope: Message, receive: Receive, send: Send, status: int, *, drain: bool = False) -> None:
+    largest = settings.DATA_UPLOAD_MAX_MEMORY_SIZE // 1024 // 1024
     text = {
         _NO_HOST: "This request has no header Host, or more than one. Send one.\n",
-        _TOO_LARGE: f"This request is larger than {largest // 1024 // 1024} MiB, the limit. Send less.\n",
+        _TOO_LARGE: f"This request is larger than {largest} MiB, the limit. Send less.\n",
         _TOO_SLOW: f"This request did not arrive within {_ARRIVES_WITHIN:.0f} s. Try again.\n",
         _NO_METHOD: "Nothing here takes this method.\n",
         _TOO_MANY: "Too much is being sent at the same time. Try again in a minute.\n",
@@ -101,11 +99,7 @@ async def _refuse(
     kind, body = "text/plain; charset=utf-8", text.encode()
     if scope.get("path", "").startswith("/api/"):
         kind, body = CONTENT_TYPE, of_status(status, text.strip()).response().content
-    headers = [
-        (b"content-type", kind.encode()),
-        (b"content-length", str(len(body)).encode()),
-        (b"connection", b"close"),
-    ]
+    headers = [(b"content-type", kind.encode()), (b"content-length", b"%d" % len(body)), (b"connection", b"close")]
     if status == _NO_METHOD:
         headers.append((b"allow", b"GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"))
     await send({"type": "http.response.start", "status": status, "headers": headers})

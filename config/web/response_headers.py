@@ -63,7 +63,7 @@ class ResponseHeaders:
             sent_headers = dict(scope["headers"])
             sent = sent_headers.get(b"x-request-id", b"")
             scheme = "https" if sent_headers.get(b"x-forwarded-proto") == b"https" else "http"
-        scope["request_id"] = _request_id(sent)
+        scope["request_id"] = sent.decode() if _ID.fullmatch(sent) else str(uuid7())
         headers = of_every_response(scheme)
 
         is_started = False
@@ -88,7 +88,3 @@ class ResponseHeaders:
             start = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", length)]
             await send_with_headers({"type": "http.response.start", "status": 500, "headers": start})
             await send_with_headers({"type": "http.response.body", "body": _ERROR})
-
-
-def _request_id(sent: bytes) -> str:
-    return sent.decode() if _ID.fullmatch(sent) else str(uuid7())

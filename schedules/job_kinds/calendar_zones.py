@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 
 from dateutil import tz
 
-from common.times.zone_names import known
+from common.times.civil_time import known_zones as known
 from schedules.job_kinds.calendar_lines import Component
 from schedules.job_kinds.calendar_values import CONVERTED
 
