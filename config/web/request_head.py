@@ -44,6 +44,12 @@ class LimitedProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
         self._clear_timer()
 
+    def shutdown(self) -> None:
+        """Called when the server stops: a request that waits (config.asgi) is answered now, with what there is."""
+        super().shutdown()
+        if self.cycle and not self.cycle.response_complete:
+            self.cycle.message_event.set()
+
     def data_received(self, data: bytes) -> None:
         if self._is_refused:
             return

@@ -154,6 +154,20 @@ def test_a_program_that_goes_while_it_waits_takes_no_message_with_it(web: Web) -
     assert message["attempts"] == 1
 
 
+def test_a_server_that_stops_answers_who_waits_at_once(django_db_setup: None) -> None:
+    """After 5 s it would cut the connection."""
+    with Web() as own:
+        queue = Queue(own)
+        asked = http.client.HTTPConnection("127.0.0.1", own.port, timeout=60)
+        headers = {"Authorization": f"Bearer {queue.token}", "Content-Type": "application/json"}
+        asked.request("POST", f"/api/v1/queues/{queue.id}/pull", '{"wait_ms": 20000}', headers)
+        wait_until(lambda: waiting() == 1)
+        os.kill(own.child.pid, signal.SIGTERM)
+        answer = asked.getresponse()
+        assert (answer.status, json.load(answer)) == (200, {"items": []})
+        asked.close()
+
+
 def test_a_waiting_pull_finds_its_message_while_redis_is_away(web: Web) -> None:
     with ThreadPoolExecutor(1) as pool:
         queue = Queue(web)
