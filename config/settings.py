@@ -277,8 +277,8 @@ INTERVENTIONS_KEPT_DAYS = env.integer("INTERVENTIONS_KEPT_DAYS", 730, 30, _MOST_
 # --- Backups ---------------------------------------------------------------------------------------------------------
 BACKUP_KEY = env.secret("BACKUP_KEY", "")
 BACKUP_TO = env.text("BACKUP_TO", "")  # a folder, or s3://bucket/prefix; empty: none but by `manage.py backup`
-if BACKUP_TO and not BACKUP_KEY:
-    raise env.Misconfigured("BACKUP_KEY", "is not set, but BACKUP_TO is", "AGE-SECRET-KEY-1…")
+if BACKUP_TO and not BACKUP_KEY.upper().startswith("AGE-SECRET-KEY-1"):
+    raise env.Misconfigured("BACKUP_KEY", "must be a key of age where BACKUP_TO is set", "AGE-SECRET-KEY-1…")
 BACKUP_EVERY_HOURS = env.integer("BACKUP_EVERY_HOURS", 24, 1)
 BACKUP_KEEP = env.integer("BACKUP_KEEP", 14)  # 0: all
 
