@@ -72,7 +72,10 @@ counts = _Counts()
 def record(
     event: SecurityEvent.Type, user: User | None = None, request: HttpRequest | None = None, **detail: Any
 ) -> None:
-    """Write the line and the row. `user` is whom it is about. Never raises: what is recorded has happened."""
+    """Write the line and the row. Never raises: what is recorded has happened.
+
+    `user` is whom it is about; for a team it is the member who acts for it, who reads it among their own.
+    """
     request = request or context.request
     address, agent = sessions.client(request) if request is not None else (None, "")
     person = getattr(user, "pk", None)
@@ -82,10 +85,12 @@ def record(
         sources[f"{event.value} of strangers"] = MOST_OF_STRANGERS
     if not counts.allow(sources):
         return
+    if (acting := getattr(user, "acting", None)) is not None:
+        person, detail = acting.person_id, detail | {"team": acting.team.name}
     log.info("security event=%s user=%s address=%s", event.value, person, address)
     try:
         with transaction.atomic():
-            SecurityEvent.objects.create(type=event, user=user, address=address, agent=agent, detail=detail)
+            SecurityEvent.objects.create(type=event, user_id=person, address=address, agent=agent, detail=detail)
     except DatabaseError as error:
         log.error("Cannot record a security event: %s", type(error).__name__)
 

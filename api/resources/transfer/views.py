@@ -18,6 +18,8 @@ from common.forms import json_file
 from common.forms.json_file import FileRefused
 from common.redis.request_slots import TooManyImports, one_import
 from people.access.requests import PersonRequest, person_form, sensitive
+from people.models import SecurityEvent
+from people.sign_in import security_log
 
 
 @sensitive
@@ -28,7 +30,9 @@ def download(request: PersonRequest) -> HttpResponseBase:
     now = timezone.now()
     name = f"carillon-{timezone.localdate(now)}.json"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return HttpResponse(export.text(request.user, now), content_type="application/json", headers=headers)
+    response = HttpResponse(export.text(request.user, now), content_type="application/json", headers=headers)
+    security_log.record(SecurityEvent.Type.EXPORTED, request.user, request)
+    return response
 
 
 @person_form

@@ -30,7 +30,7 @@ from jobs.changes import connections as connection_changes
 from jobs.connections.base import ConnectionKind
 from jobs.models import Connection
 from notifications.models import Channel
-from people.models import User
+from people.models import SecurityEvent, User
 from people.user_lock import lock_at_once
 from schedules.changes import editing
 from schedules.models import Holiday, Schedule
@@ -341,6 +341,7 @@ def test_a_wrong_type_in_an_entry_is_told_in_the_language_of_the_page(
 def test_a_file_has_a_line_for_each_entry_and_is_taken_as_it_was_downloaded(browser: Client, ada: User) -> None:
     fill(ada)
     content = browser.post("/settings/export/").content
+    assert SecurityEvent.objects.filter(user=ada, type="exported").count() == 1
     lines = [json.loads(line.removesuffix(",")) for line in content.decode().splitlines() if line.startswith('{"id"')]
     assert len(lines) == sum(len(one) for one in json.loads(content).values() if isinstance(one, list)) > 10
     assert "Nichts zu importieren" in uploaded(browser, content).content.decode()

@@ -21,7 +21,7 @@ from api.resources.transfer import load
 from people import teams, tokens
 from people.access.acting import NOT_FOR_VIEWERS
 from people.account import deletion
-from people.models import ApiToken, CalendarFeed, CallOverride, Invitation, Membership, Role, User
+from people.models import ApiToken, CalendarFeed, CallOverride, Invitation, Membership, Role, SecurityEvent, User
 from people.teams import TeamRefusal, on_call
 from people.user_lock import Busy
 from schedules.agenda import feed
@@ -586,6 +586,12 @@ def test_an_account_ends_also_where_its_person_is_removed_meanwhile(
     deletion.request(bob)
     bob.refresh_from_db()
     assert not bob.is_active
+
+
+def test_what_a_member_does_for_a_team_is_among_their_own_events(ada: User, team: User) -> None:
+    tokens.create(membership(ada, team).team, "CI", ["read"], None)
+    event = SecurityEvent.objects.latest("id")
+    assert (event.type, event.user, event.detail["team"]) == ("token-made", ada, "Family")
 
 
 def test_what_a_member_made_stays_with_the_team(ada: User, team: User) -> None:
