@@ -20,7 +20,7 @@ from django.dispatch import receiver
 from django.http import HttpRequest
 from django.urls import reverse
 
-from people.models import AddressChange, ApiToken, SecurityEvent, User
+from people.models import AddressChange, ApiToken, CalendarFeed, SecurityEvent, User
 from people.sign_in import security_log, sessions
 from people.user_lock import lock_user
 
@@ -82,6 +82,7 @@ def undo(change: AddressChange, request: HttpRequest) -> str | None:
         EmailAddress.objects.update_or_create(user=user, email=email, defaults={"primary": True, "verified": True})
         Authenticator.objects.filter(user=user, created_at__gte=change.at).delete()
         SocialAccount.objects.filter(user=user).delete()
+        CalendarFeed.objects.filter(user=user).delete()
         ApiToken.objects.filter(Q(user=user) | Q(member=user), revoked_at=None).update(revoked_at=Now())
         user.refresh_from_db()
         user.email = email

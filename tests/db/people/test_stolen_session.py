@@ -15,7 +15,7 @@ from django.db.models import F
 from django.test import Client
 
 from people import mailboxes, teams, tokens
-from people.models import AddressChange, SecurityEvent, User
+from people.models import AddressChange, CalendarFeed, SecurityEvent, User
 from people.sign_in import address_undo
 from tests.authenticator import PASSWORD
 from tests.make import make_user, signed_in
@@ -141,6 +141,7 @@ def test_the_owner_gets_the_account_back_by_the_link_at_the_old_address(anna: Us
     tokens.create(anna, "CI", ["read"], None)
     Authenticator.objects.create(user=anna, type="totp", data={"secret": "x"})
     SocialAccount.objects.create(user=anna, provider="oidc", uid="thief")
+    CalendarFeed.objects.create(user=anna, hashed="x", sealed_secrets="x")
     membership = teams.find_membership(anna, teams.create(anna, "Family").pk)
     assert membership is not None
     _, of_team = tokens.create(membership.team, "CI", ["read"], None)
@@ -158,6 +159,7 @@ def test_the_owner_gets_the_account_back_by_the_link_at_the_old_address(anna: Us
     assert tokens.find(of_team) is None
     assert not Authenticator.objects.exists()
     assert not SocialAccount.objects.exists()
+    assert not CalendarFeed.objects.exists()
     assert SecurityEvent.objects.filter(user=anna, type="address-restored").count() == 1
     form = owner.get(answer["Location"])["Location"]
     new = "harbour-crane-77"
