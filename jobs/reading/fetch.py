@@ -1,5 +1,6 @@
 """Read from a source through the guarded HTTP client: a deadline for all of it, a size, and a few redirects."""
 
+import re
 import time
 import zlib
 from collections.abc import Callable, Mapping
@@ -87,8 +88,10 @@ class Fetch:
             raise Unfit(Refused(Reason(JobCode.TOO_LARGE, service=service, most=MOST_BYTES)))
         if response.broken and 200 <= response.status < 300:
             raise Unfit(Later(response.broken))
-        encoding = response.headers.get("Content-Encoding", "identity").strip().lower()
-        if response.body and encoding not in ("", "identity"):
+        encoding = response.headers.get("Content-Encoding", "").strip().lower()
+        if not encoding and response.body.startswith(_GZIP):  # a file such as feed.xml.gz
+            encoding = "gzip"
+        if response.body and _COMPRESSIONS.search(encoding):
             return replace(response, body=_unpacked(response.body, encoding, service))
         return response
 
@@ -104,7 +107,9 @@ def _moved_to(url: str, response: Response, service: str) -> str:
         raise Unfit(Refused(Reason(JobCode.MOVED_NOWHERE, service=service))) from None
 
 
-_GZIP = b"\x1f\x8b"
+_GZIP = b"\x1f\x8b\x08"
+# Others, such as "UTF-8" or "none", are a mistake, as which browsers take them.
+_COMPRESSIONS = re.compile(r"gzip|deflate|compress|\b(?:br|zstd|dcb|dcz)\b")
 _MOST_MEMBERS = 100  # each copies what follows it
 
 

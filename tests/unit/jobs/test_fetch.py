@@ -136,8 +136,11 @@ def test_zeros_in_gzip_are_not_unpacked(receiver: HTTPReceiver) -> None:
         ("X-Gzip", gzip.compress(b"<rss/>", mtime=0)),
         ("gzip", gzip.compress(b"<rs", mtime=0) + gzip.compress(b"s/>", mtime=0)),
         ("gzip", gzip.compress(b"<rss/>", mtime=0) + bytes(512)),
+        ("", gzip.compress(b"<rss/>", mtime=0)),
         ("deflate", zlib.compress(b"<rss/>")),
         ("deflate", zlib.compress(b"<rss/>")[2:-4]),
+        ("UTF-8", b"<rss/>"),
+        ("none", b"<rss/>"),
     ],
 )
 def test_a_page_that_is_compressed_although_nobody_asked_is_read(
