@@ -19,7 +19,7 @@ _INVISIBLE = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u20
 _GUARD = re.compile(r"\A\s*\)\]\}',?\s*")
 TEXTS.update(
     found_too_much=_("%(count)s characters were found, and at most %(longest)s are kept: choose a smaller part."),
-    not_json=_("It is not JSON."),
+    not_json=_("It is not JSON: choose another way to read it."),
     pattern_groups=_("Use one group, around what you want; write (?:…) for the others."),
 )
 

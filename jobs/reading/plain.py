@@ -25,6 +25,10 @@ _NOT_SHOWN = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidde
 # A price that is no longer asked, and what a screen reader says of it.
 _STRUCK = ("del", "s", "strike")
 _STRUCK_STYLE = re.compile(r"text-decoration(?:-line)?\s{0,9}:[^;]{0,60}\bline-through")
+_STRUCK_CLASS = re.compile(
+    r"line-?through|\bstrike(?!-?price)|crossed-?out|(?<![a-z])(?:old|was)[_-]{0,2}price|price[_-]{0,2}(?:old|was)(?![a-z])",
+    re.IGNORECASE,
+)
 _SPOKEN = re.compile(r"\b(?:screen-reader|sr-only|visually-?hidden|offscreen)")
 # fmt: off
 _INLINE = frozenset((
@@ -134,7 +138,8 @@ def _is_raised(one: Any) -> bool:
 def _is_former(one: Any) -> bool:
     previous = one.getprevious()
     is_spoken = previous is not None and previous.tag in _STRUCK and _SPOKEN.search(one.get("class", "")) is not None
-    return is_spoken or one.tag in _STRUCK or _STRUCK_STYLE.search(one.get("style", "")) is not None
+    is_struck = _STRUCK_STYLE.search(one.get("style", "")) or _STRUCK_CLASS.search(one.get("class", ""))
+    return is_spoken or one.tag in _STRUCK or is_struck is not None
 
 
 def _link(href: str, words: str) -> str:

@@ -149,7 +149,7 @@ class _Reminders:
             raise _Unfit(str(_PROBLEMS[event.problem]))
         assert event.start is not None  # noqa: S101 - else it has a problem
         if event.start.zone is None:
-            raise _Unfit(_("Its time zone is not known."))
+            raise _Unfit(_("Its time zone “%(zone)s” is not known.") % {"zone": event.unknown_zone[:60]})
         self._event, self._start, self._where = event, event.start, series.where(event.start)
         self._series, self._now, self._work = series, now, work
         self._alarms = event.alarms if times.uses_alarms else []

@@ -108,6 +108,8 @@ class _Reader:
         event.is_cancelled = self._is_cancelled or status in ("CANCELLED", "CANCELED", "COMPLETED")
         try:
             self._time(event, component)
+            if event.start and event.start.zone is None:
+                event.unknown_zone = properties.zone_of(properties.start_of(component)[0]) or self._named
             self._repeat(event, component)
         except OverBudget:
             event.problem = "too-many-dates"

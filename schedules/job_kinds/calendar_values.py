@@ -48,7 +48,7 @@ class FileEvent:
     `key` tells it from the others of its calendar. `instance`: which date of a series it replaces; `from_here`: and all
     later ones. `alarms`: before `start` (a task's: before it is due), or times, in UTC unless LOCAL; `more_alarms`: how
     many more it has. `later`: seconds from the start of a repeated task until it is due. `problem`: the code of why it
-    cannot be followed.
+    cannot be followed. `unknown_zone`: the name of the zone of its start, where that is not known.
     """
 
     uid: str = ""
@@ -68,6 +68,7 @@ class FileEvent:
     more_alarms: int = 0
     later: int = 0
     problem: str = ""
+    unknown_zone: str = ""
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)

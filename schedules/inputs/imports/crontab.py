@@ -52,7 +52,11 @@ def read(text: str, zone: str, now: datetime, budget: Budget, *, users: bool) ->
 def _item(line: str, number: int, zone: str, now: datetime, *, users: bool) -> Item:
     if not (match := _JOB.fullmatch(line)):
         return Item(
-            line.strip()[:200], f"{number}", Fate.UNFIT, note=_("This is not a job of a cron table."), line=number
+            line.strip()[:200],
+            f"{number}",
+            Fate.UNFIT,
+            note=_("This is not a job such as “0 9 * * mon-fri command”."),
+            line=number,
         )
     expression, command = " ".join(match[1].split()), match[2]
     if users:

@@ -57,6 +57,10 @@ def test_raised_cents_are_a_fraction(html: str, number: str) -> None:
         "<del>49,99 €</del><ins>12,50 €</ins>",
         "<span style='color:red; text-decoration: line-through'>49,99 €</span> 12,50 €",
         "<span style='text-decoration-line:line-through'>49,99 €</span> 12,50 €",
+        "<span class='text-sm line-through'>49,99 €</span><span>12,50 €</span>",
+        "<span class=product__price--old>49,99 €</span><span>12,50 €</span>",
+        "<i class=oldPrice>49,99 €</i><i class=strike-price>12,50 €</i>",
+        "<i class=gold-price>12,50 €</i>",
         "<del aria-hidden=true>49,99 €</del> <span class=screen-reader-text>Original price was: 49,99 €.</span>"
         "<ins aria-hidden=true>12,50 €</ins><span class=screen-reader-text>Current price is: 12,50 €.</span>",
         "statt 49,99 € 12,50 €",

@@ -339,8 +339,8 @@ def test_what_of_a_calendar_is_not_taken_is_told_by_the_api_and_on_its_page(cale
     path = f"/api/v1/schedules/{calendar.schedule.id}/occurrences"
     _row, token = tokens.create(calendar.user, "Test", tuple(tokens.SCOPES), None)
     items = Client(headers={"Authorization": f"Bearer {token}"}).get(path).json()["items"]
-    said = {"cause": "Its time zone is not known.", "count": 2, "example": "Landing"}
+    said = {"cause": "Its time zone “Mars/Base” is not known.", "count": 2, "example": "Landing"}
     assert [said] in [item["check"]["not_taken"] for item in items if item["check"]]
     page = signed_in(calendar.user).get(f"/reminders/{calendar.schedule.id}/").text
-    assert "2 not taken: 2 × Its time zone is not known (“Landing”)" in page
-    assert "2: Its time zone is not known. (“Landing”)" in page
+    assert "2 not taken: 2 × Its time zone “Mars/Base” is not known (“Landing”)" in page
+    assert "2: Its time zone “Mars/Base” is not known. (“Landing”)" in page

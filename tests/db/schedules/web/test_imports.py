@@ -56,13 +56,13 @@ def test_each_event_says_what_becomes_of_it_and_nothing_is_saved(browser: Client
     assert page.count('name="take"') == 3
     assert "Import 3 reminders" in page and "5 entries are left out" in page
     assert '<a href="#left-out">5 entries are not taken</a>: 1 ×' in page
-    assert "1 × Its time zone is not known (“Event where”)" in page
+    assert "1 × Its time zone “Mars/Olympus” is not known (“Event where”)" in page
     for said in (
         "Every Monday",
         "It is over.",
         "It is cancelled.",
         "FREQ=SECONDLY",
-        "zone is not known",
+        "zone “Mars/Olympus” is not known",
         "twice",
     ):
         assert said in page, said

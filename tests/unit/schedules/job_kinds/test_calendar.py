@@ -76,7 +76,7 @@ def test_a_nul_in_a_rule_is_said_and_stops_no_other_event(rule: str) -> None:
 
 def test_an_unknown_zone_is_said_and_not_guessed() -> None:
     result = found(event("1", "DTSTART;TZID=Mars/Base:20260105T090000"))
-    assert (result.entries, result.unfit) == ([], [("Dentist", "Its time zone is not known.")])
+    assert (result.entries, result.unfit) == ([], [("Dentist", "Its time zone “Mars/Base” is not known.")])
 
 
 @pytest.mark.parametrize(
@@ -312,13 +312,16 @@ def test_what_is_not_taken_is_counted_with_each_cause() -> None:
     reason = KIND.decide(ask(), value).reason
     said = str(reason)
     assert [(one["cause"], one["count"], one["example"]) for one in not_taken(reason.params)] == [
-        ("Its time zone is not known.", 2, "Dentist"),
+        ("Its time zone “Mars/Base” is not known.", 2, "Dentist"),
         ("Its date is not in the calendar.", 1, "Dentist"),
         ("Reminders are kept for the first 500 alone; 7 more are left out.", 7, ""),
     ]
     assert not_taken({"listed": "text", "then": []}) == not_taken(None) == []
     assert "1 event to come" in said
-    assert "3 not taken: 2 × Its time zone is not known (“Dentist”); 1 × Its date is not in the calendar (" in said
+    assert (
+        "3 not taken: 2 × Its time zone “Mars/Base” is not known (“Dentist”); 1 × Its date is not in the calendar ("
+        in said
+    )
     assert "7 more are left out" in said
 
 

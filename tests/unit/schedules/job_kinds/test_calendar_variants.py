@@ -161,7 +161,7 @@ def fixed(name: str, offset: str) -> str:
         (f"X-WR-TIMEZONE:Mine\r\n{fixed('Mine', '-0500')}", "01-05 14:00"),
         (f"X-WR-TIMEZONE:Mine\r\n{fixed('Mine', '+0513')}", "01-05 03:47"),
         ("X-WR-TIMEZONE:\r\n", "01-05 08:00"),
-        ("X-WR-TIMEZONE:Mars/Base\r\n", " !Its time zone is not known."),
+        ("X-WR-TIMEZONE:Mars/Base\r\n", " !Its time zone “Mars/Base” is not known."),
     ],
 )
 def test_the_calendars_zone_may_be_any(head: str, expected: str) -> None:
