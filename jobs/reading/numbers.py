@@ -1,7 +1,8 @@
 """The number in a text from a page, with its unit: "1.234,56 €", "USD 1,234.56", "−3 %". Pure.
 
 - It is the first number beside a currency, else the first in the text that is no part of a name: not in "PM2.5: 12".
-  A former price ("instead of 19.99 €") and what equals another number ("1 EUR = 1.09 USD") are passed over.
+  A former price ("instead of 19.99 €"), one of a unit ("1 kg = 3.99 €") and what equals another number
+  ("1 EUR = 1.09 USD") are passed over.
 - A minus counts at the beginning of the text, or where it touches the digits or their currency ("−€3"), not in "A-3".
 - Spaces and apostrophes only group digits: "1 234", "1’234". So does a mark that occurs several times.
 - Where both "." and "," occur, the last one is the decimal mark. A dash for the fraction, "1.299,-", marks it too.
@@ -123,7 +124,7 @@ _NAME = re.compile(
 _FORMER = re.compile(
     r"\b(?:statt|uvp|vorher|bisher|was|war|rrp|msrp|m\.r\.p|instead of|au lieu de|antes|invece di|"
     r"(?:original|old) price|(?:originaler|ursprünglicher|alter) preis|ancien prix|prix d.origine|"
-    r"precio (?:original|anterior)|prezzo originale)[\s:.]{0,3}[^\s\w]?\s?\Z",
+    r"precio (?:original|anterior)|prezzo originale|[0-9] ?(?:k?g|[cm]?l|m) ?=)[\s:.]{0,3}[^\s\w]?\s?\Z",
     re.IGNORECASE,
 )
 _EQUALS = re.compile(r"[^0-9=]{0,20}(?:=|≈|equals)\s*[^\s0-9]{0,3}\s?[0-9]")

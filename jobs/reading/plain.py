@@ -43,7 +43,10 @@ _RAISED = re.compile(
     rf"([0-9]{{1,20}}(?:[.,' ][0-9]{{3}}){{0,6}})(\s?[€$£])?\s?{_SUP}\s*([0-9]{{2}})"
     rf"(?=[^0-9){_SUP_END}]{{0,9}}{_SUP_END})"
 )
-_CENTS = re.compile(r"(?:^|[\s_-])(?:cents?|decimals?|fraction(?:al)?|superscript)(?:$|[\s_-])", re.IGNORECASE)
+_CENTS = re.compile(
+    r"(?:^|[\s_-])(?:cents?|centimes|centavos|pence|grosze|dec|decimals?|fraction(?:al)?|superscript)(?:$|[\s_-])",
+    re.IGNORECASE,
+)
 # The tenth of a cent of fuel, and the number of a note.
 _TENTH = re.compile(rf"(?<=[.,][0-9]{{2}}){_SUP}9{_SUP_END}")
 _NOTE = re.compile(rf"(?<=[0-9€$£]){_SUP}(?:[0-9]|\(?[0-9]{{1,2}}\)){_SUP_END}")

@@ -40,6 +40,7 @@ def test_prices_of_the_kinds_that_others_misread(case: dict[str, Any]) -> None:
         ("42<small>99</small> €", "42.99"),
         ("$1,234<span class='price__decimals'>56</span>", "1234.56"),
         ("<span class=int>42</span><span class=price-cents>99</span> €", "42.99"),
+        ("<span>1 299</span><span class=grosze>99</span> zł", "1299.99"),
         ("<span>19<span class=a-price-decimal>.</span></span><span class=a-price-fraction>99</span>", "19.99"),
     ],
 )
