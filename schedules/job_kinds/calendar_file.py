@@ -163,7 +163,10 @@ class _Reader:
         event.left_out, event.dates = self._many(component, "EXDATE"), self._many(component, "RDATE")
         if "EXRULE" in component.properties:
             event.problem = "exrule"
-        if not (rules := properties.rules(component)):
+        rules = properties.rules(component)
+        if event.left_out and not event.dates and event.instance is None:
+            rules = rules or [calendar_rules.ONCE]
+        if not rules:
             return
         if (year := start.civil.year) < _EARLIEST and not any("COUNT" in rule.upper() for rule in rules):
             start.at = f"{year + _ERA * -((year - _EARLIEST) // _ERA):04}{start.at[4:]}"

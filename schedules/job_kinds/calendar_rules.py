@@ -11,6 +11,7 @@ _AHEAD = timedelta(days=5 * 366)
 _SHORTEST = 28
 _OF_THE_DAY = ("BYHOUR", "BYMINUTE", "BYSECOND")
 _MOST_COUNTED = 10_000
+ONCE = "FREQ=DAILY;COUNT=1"
 _FOREVER = re.compile(r"99\d\d|[A-Z]+\Z")
 _DAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 # vCalendar 1.0: of each kind of rule the frequency, the part that its values are, and how one of these looks.

@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 from common import zones
 from common.parsing.budget import Budget
 from common.times import civil_time
+from schedules.job_kinds import calendar_rules
 from schedules.job_kinds.calendar_values import CONVERTED, FileEvent, Lead, Moment
 from schedules.rules import Work, civil, rrule_text
 from schedules.rules.calendar_rule import CalendarRule
@@ -21,7 +22,6 @@ _VARIES = re.compile("FREQ=(?:HOURLY|MINUTELY)|BYHOUR|BYMINUTE")
 _UNTIL = re.compile(r"(?<=UNTIL=)\d{8}T\d{6}(?=Z?(?:;|$))")
 _ENDS = re.compile(r";?(?:COUNT|UNTIL)=[^;]*")
 _AFTER_CHANGES = 4
-_ONCE = "FREQ=DAILY;COUNT=1"
 _MOST_DATES = 20_000
 _SECOND = timedelta(seconds=1)
 
@@ -137,7 +137,7 @@ class Series:
             named = self._named(moment, master, start, where)
             is_day = moment.is_date or (moment.at.endswith("T000000") and _is_at_one_time(master, named, start))
             excluded.append(moment.civil.date() if is_day and not master.start.is_date else named)
-        return _Draft(start, list(master.rules) or [_ONCE], dates, excluded)
+        return _Draft(start, list(master.rules) or [calendar_rules.ONCE], dates, excluded)
 
     def _ends_of(self, master: FileEvent, start: datetime, where: ZoneInfo, at: time | None) -> list[datetime]:
         """When others replace all later dates of a series, in order; read once, since each of these asks."""

@@ -73,6 +73,8 @@ def _tell_apart(events: Sequence[FileEvent]) -> None:
 def _counts(version: _Version, master: _Version | None) -> bool:
     """Whether a change of one date counts: not where a series of the same version or a later one leaves it out.
 
+    A later version that cancels the series cancels its changed dates, too (RFC 5546, 3.2.5).
+
     Its own rule counts where the file does not have the series, or where it is another from this date on.
     """
     event = version.event
@@ -81,6 +83,8 @@ def _counts(version: _Version, master: _Version | None) -> bool:
         if event.rules or event.dates:
             event.instance, event.from_here = None, False
         return True
+    if master.event.is_cancelled and version.sequence < master.sequence:
+        return False
     if not event.from_here or event.rules == master.event.rules:
         event.rules, event.dates, event.left_out = [], [], []
     day = event.instance.at[:8]

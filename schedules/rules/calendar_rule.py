@@ -53,12 +53,13 @@ class CalendarRule:
 
     def after(self, moment: datetime, work: Work) -> Iterator[datetime]:
         """The civil times strictly after `moment`, in order. It rings `early` before them."""
-        begin = max(min(moment + self.ahead, civil.LAST), self.start - civil.TICK)
+        since = min(moment + self.ahead, civil.LAST)
+        begin = max(since, self.start - civil.TICK)
         if not self.also and not self.dates:
             times = self.of_rule(begin, work)
         else:
             rules = (rule.of_rule(begin, work) for rule in (self, *self.also))
-            times = (due for due, _ in groupby(merge(self.dates[bisect_right(self.dates, begin) :], *rules)))
+            times = (due for due, _ in groupby(merge(self.dates[bisect_right(self.dates, since) :], *rules)))
         for due in times:
             if due not in self.excluded and due.date() not in self.excluded_days:
                 yield due - self.ahead

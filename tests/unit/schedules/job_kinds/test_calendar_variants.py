@@ -50,6 +50,10 @@ SERIES = {
     "an alarm at the end of a day without an end": ([one(DAYS, alarm("TRIGGER;RELATED=END:-PT2H"))], "01-05 21:00"),
     "a series with an alarm at one instant, which is over": ([one(Z, DAILY, alarm("TRIGGER;VALUE=DATE-TIME:20250103T120000Z"))], "01-05 09:00 01-06 09:00 01-07 09:00 01-08 09:00"),
     "one date with another title alone": ([one(Z, DAILY), one("RECURRENCE-ID:20260106T090000Z", "SUMMARY:Other")], "01-05 09:00 01-06 09:00 01-07 09:00 01-08 09:00"),
+    "a later version cancels the series, with the date that was moved": ([one(Z, DAILY, "SEQUENCE:3", "STATUS:CANCELLED"), one("RECURRENCE-ID:20260106T090000Z", "DTSTART:20260106T150000Z", "SEQUENCE:2")], ""),
+    "RDATE before the start": ([one(Z, "RRULE:FREQ=DAILY;COUNT=2", "RDATE:20260103T090000Z")], "01-03 09:00 01-05 09:00 01-06 09:00"),
+    "EXDATE of the only date": ([one(Z, "EXDATE:20260105T090000Z")], ""),
+    "EXDATE of another day than the only one": ([one(Z, "EXDATE;VALUE=DATE:20260106")], "01-05 09:00"),
     "UNTIL before the start": ([one(Z, "RRULE:FREQ=DAILY;UNTIL=20250101T000000Z")], ""),
     "a series with an alarm at one instant": ([one(Z, DAILY, alarm("TRIGGER;VALUE=DATE-TIME:20260103T120000Z"))], "01-03 12:00 01-05 09:00 01-06 09:00 01-07 09:00 01-08 09:00"),
 }  # fmt: skip
