@@ -2,7 +2,8 @@
 
 from schedules.inputs.sentences.days import Understood
 from schedules.inputs.sentences.hints import NotUnderstood
-from schedules.inputs.sentences.meaning import early, read
+from schedules.inputs.sentences.meaning import read
 from schedules.inputs.sentences.pieces import languages
+from schedules.inputs.sentences.sentence import early
 
 __all__ = ["NotUnderstood", "Understood", "early", "languages", "read"]

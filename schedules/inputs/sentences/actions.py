@@ -87,9 +87,30 @@ def _feast(text: str, year: int = 0) -> Day:
     return replace(day, month=int(text[:2]), year=year)
 
 
+def _several(
+    pieces: list[Piece], of: Day | None = None, every: Step = (1, "months"), weekday: int | None = None
+) -> Day | None:
+    """Days of each month, for cron: "the 1st and 15th", "the 1st and 3rd Monday"."""
+    if (of and not of.is_of) or (of.every if of else every) != (1, "months"):
+        return None
+    numbers = [piece.kinds[kind] for piece in pieces for kind in ("ord", "nth", "dom") if kind in piece.kinds]
+    if weekday is None:
+        several = f"{','.join(map(str, sorted(set(numbers))))} * *"
+    else:
+        several = "* * " + ",".join(f"{words.DAYS[weekday][:3].lower()}#{number}" for number in numbers)
+    if max(numbers) > (31 if weekday is None else 4):
+        raise NotUnderstood("every")
+    return Day(several=several, every=(1, "months"), repeats=True)
+
+
 def _span(first: int, last: Day | int, **fields: Any) -> Day | None:
     last = last if isinstance(last, Day) else _day(day=last, **fields)
     return replace(last, day=first, until=last) if last.day > first > 0 and last.month else None
+
+
+def _pair(first: int, last: Day) -> Day | None:
+    """ "24 and 25 December" is a span; "1 and 15 December" is not."""
+    return _span(first, last) if last.day == first + 1 else None
 
 
 def _days_span(first: Day, last: Day) -> Day | None:
@@ -201,6 +222,15 @@ def _past(minutes: int, times: Times, sign: int = 1) -> Times | None:
     return (replace(at, hour=hour % 24 or (12 if at.is_open else 0), minute=minute),)
 
 
+def _spoken(minutes: int, pieces: list[Piece], times: Times) -> Times | None:
+    """ "A las 8 y media"; "a las 8, 14 y 20" are hours, "a las 8 y 20" may be."""
+    if pieces[-2].text == ",":
+        return None
+    if "digits" in pieces[-1].kinds and minutes < 24 and minutes not in (10, 15):
+        raise NotUnderstood("minutes")
+    return _past(minutes, times)
+
+
 def _to_hour(minutes: int, times: Times) -> Times | None:
     """ "ten to five"; "9 to 17" is a span."""
     return _past(-minutes, times) if minutes in (5, 10, 15, 20, 25) else None
@@ -251,6 +281,7 @@ ACTIONS: Mapping[str, Callable[..., Any]] = {
     "quarter": lambda number, year=0: _day(day=1, month=3 * number - 2, year=year),
     # Weekdays, and days from today.
     "weekdays_of": lambda day: (5, 6) if day == Day(weekdays=(5,), weekday=5) else day.weekdays or None,
+    "weekset": lambda days: Day(weekdays=tuple(map(int, days.split("-"))), repeats=True),
     "weekend": lambda: Day(weekdays=(5,), weekday=5),
     "of_next_week": lambda weekday, today: (
         _coming(1, weekday, today) if weekday <= today.weekday() else Day(weekdays=(weekday,), is_near=True)
@@ -273,6 +304,9 @@ ACTIONS: Mapping[str, Callable[..., Any]] = {
     "thousands": lambda thousand, rest=0: 2000 + rest if thousand == 2 and rest < 100 else None,
     "before_year": lambda year: Day(exact=date(year - 1, 12, 31)),
     "every_of": lambda of: of.every if of.repeats else None,
+    "each_day_part": lambda day, part: (
+        replace(day, part=part, repeats=True) if day == Day(weekdays=day.weekdays, repeats=day.repeats) else None
+    ),
     "each_part": lambda part, number=1: Day(every=(number, "days"), part=part, repeats=True),
     # Times of day.
     "named": lambda times, number=12: times if number == 12 else None,

@@ -1,7 +1,7 @@
 """The meaning of a line: a time, an interval, a repetition or a cron expression, within a window."""
 
 from dataclasses import replace
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, datetime, time, timedelta
 
 from django.utils.translation import gettext as _
 
@@ -17,15 +17,12 @@ from schedules.inputs.sentences.days import (
     Understood,
     later,
 )
-from schedules.inputs.sentences.grammar import grammar
 from schedules.inputs.sentences.hints import NotUnderstood
-from schedules.inputs.sentences.pieces import pieces
-from schedules.inputs.sentences.sentence import Sentence
+from schedules.inputs.sentences.sentence import LONGEST, Sentence
 from schedules.rules import InvalidRule, civil, words
 from schedules.rules.repetition import Repetition
 from schedules.rules.words import DAYS
 
-LONGEST = 300
 _MINUTE = timedelta(minutes=1)
 _DAY = timedelta(days=1)
 _MORNING_BEGINS = "05:00"
@@ -65,18 +62,6 @@ def read(line: str, instant: datetime, zone: str, language: str = "en") -> Under
         raise
     except (OverflowError, ValueError):  # beyond the years of datetime
         raise NotUnderstood("date", line) from None
-
-
-def early(text: str, language: str) -> list[int] | None:
-    """The minutes of "1 day, 10 minutes"; None if it is not understood. In English or this language."""
-    line = f"{' '.join(text.split())} beforehand"
-    if len(line) > LONGEST:
-        return None
-    try:
-        rest, aside = grammar(language).reduced(pieces(line, language), line, date.min)
-    except NotUnderstood:
-        return None
-    return aside[0].kinds["early"] if not rest and [*aside[0].kinds] == ["early"] else None
 
 
 class _Meaning:
@@ -153,8 +138,8 @@ class _Meaning:
             return self._after_midnight(day, at)
         if len(day.weekdays) > 1:
             raise NotUnderstood("two-days", sentence.timing)
-        if day.nth and not day.is_of:
-            name = words.weekday(day.weekday % 7)
+        if day.nth and not day.is_of and day.weekday < 7:
+            name = words.weekday(day.weekday)
             raise NotUnderstood("past" if day.nth == -1 else "which-weekday", sentence.spans["day"].text, day=name)
         if day == Day(day=-1):
             day = Day(exact=day.next(self.now))  # of this month, even on its last evening
@@ -247,7 +232,8 @@ class _Meaning:
         if sentence.hours and not sentence.day:  # "every day from 9 to 17": each hour?
             raise NotUnderstood("range", sentence.spans["hours"].text)
         self._fits(not (sentence.day and sentence.is_past_midnight))  # it would be another weekday
-        return self._at_times(number, unit) if len(sentence.times) > 1 else self._repetition(number, unit)
+        is_cron = len(sentence.times) > 1 or (sentence.day and sentence.day.several)
+        return self._at_times(number, unit) if is_cron else self._repetition(number, unit)
 
     def _leave_out(self, number: int, unit: str) -> str:
         """Narrow the day to the weekdays that remain. Returns the unit: days come weekly then."""
@@ -283,7 +269,7 @@ class _Meaning:
         if (60 if unit == "minutes" else 24) % number:
             raise NotUnderstood("small-unit", sentence.timing)
         minute, hours = self._cron_hours(unit, *sentence.hours) if sentence.hours else (0, "*")
-        return f"*{step} {hours} * * {days}" if unit == "minutes" else f"{minute} {hours}{step} * * {days}"
+        return f"*{step} {hours} {days}" if unit == "minutes" else f"{minute} {hours}{step} {days}"
 
     def _cron_hours(self, unit: str, first: Clock, last: Clock) -> tuple[int, str]:
         if first.is_unclear or last.time <= first.time:
@@ -294,17 +280,26 @@ class _Meaning:
         return first.minute, f"{first.hour}-{last.hour - (unit == 'minutes')}"
 
     def _at_times(self, number: int, unit: str) -> str:
-        times = sorted({one.time for one in self._times()})
-        if number != 1 or unit not in ("days", "weeks") or len({one.minute for one in times}) > 1:
+        day = self.sentence.day
+        times = sorted({one.time for one in (self._times() if self.sentence.times else [self._time()])})
+        if (
+            number != 1
+            or not (unit in ("days", "weeks") or (day and day.several))
+            or len({one.minute for one in times}) > 1
+        ):
             raise NotUnderstood("two-times")
         today = Day(weekdays=(self.now.weekday(),)) if unit == "weeks" else None
         hours = ",".join(str(one.hour) for one in times)
-        return f"{times[0].minute} {hours} * * {self._cron_days(self.sentence.day or today)}"
+        return f"{times[0].minute} {hours} {self._cron_days(day or today)}"
 
     def _cron_days(self, day: Day | None) -> str:
+        """The fields for day, month and weekday."""
+        if day and day.several:
+            self._fits(not self.sentence.without)
+            return day.several
         weekdays = day.weekdays if day else range(7)
         self._fits(bool(weekdays))
-        return "*" if len(weekdays) == 7 else ",".join(DAYS[one][:3].lower() for one in weekdays)
+        return "* * *" if len(weekdays) == 7 else "* * " + ",".join(DAYS[one][:3].lower() for one in weekdays)
 
     # The window.
 

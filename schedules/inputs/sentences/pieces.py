@@ -44,12 +44,17 @@ class Lexicon:
     foreign: frozenset[str]
     spelling: Mapping[str, str]
     token: re.Pattern[str]
+    has_dotted_days: bool
 
     def kind_sets(self) -> Iterator[frozenset[str]]:
         """Every set of kinds that a piece can have by itself."""
         yield from map(frozenset, self.phrases.values())
-        yield from (frozenset(_of_token(token)) for token in self.token.finditer(_SAMPLES))
+        yield from (frozenset(self.kinds(token)) for token in self.token.finditer(_SAMPLES))
         yield frozenset()
+
+    def kinds(self, token: re.Match[str]) -> Mapping[str, Any]:
+        kinds = _of_token(token)
+        return {**kinds, "dotday": kinds["dotdate"]} if self.has_dotted_days and "dotdate" in kinds else kinds
 
 
 def fold(word: str) -> str:
@@ -73,6 +78,7 @@ def lexicon(language: str) -> Lexicon:
         frozenset(_foreign(spoken)),
         {fold(phrase): phrase for of in data for _, _, phrase in _entries(of)},
         _token(r"\s?" if "am" in phrases["am",] else "", data[-1]),
+        data[-1].get("dotted_days", False),
     )
 
 
@@ -190,7 +196,7 @@ def pieces(line: str, language: str) -> list[Piece]:
         token, end = tokens[at], tokens[at + length - 1].end()
         kinds = words.phrases.get(folded[at : at + length])
         if kinds is None or (length == 1 and token.lastgroup not in ("word", "symbol")):
-            kinds = _of_token(token)
+            kinds = words.kinds(token)
         start = token.start()
         if length == 1 and token.lastgroup == "number" and _is_code(made, start):
             start, kinds = made[-2].start, {}

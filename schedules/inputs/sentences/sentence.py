@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 from dataclasses import replace
-from datetime import datetime, time
+from datetime import date, datetime, time
 from itertools import groupby
 from operator import itemgetter
 
@@ -14,6 +14,7 @@ from schedules.inputs.sentences.grammar import grammar
 from schedules.inputs.sentences.hints import NotUnderstood
 from schedules.inputs.sentences.pieces import lexicon, pieces
 
+LONGEST = 300
 # What a line may have once: the field of a kind, and the hint for a second value.
 _ONCE = {
     "shorthand": ("shorthand", "two-repeats"),
@@ -29,6 +30,18 @@ _ONCE = {
     "deadline": ("ends", "two-ends"),
     "without": ("without", "two-days"),
 }
+
+
+def early(text: str, language: str) -> list[int] | None:
+    """The minutes of "1 day, 10 minutes"; None if it is not understood. In English or this language."""
+    line = f"{' '.join(text.split())} beforehand"
+    if len(line) > LONGEST:
+        return None
+    try:
+        rest, aside = grammar(language).reduced(pieces(line, language), line, date.min)
+    except NotUnderstood:
+        return None
+    return aside[0].kinds["early"] if not rest and [*aside[0].kinds] == ["early"] else None
 
 
 class Sentence:
@@ -233,11 +246,12 @@ class Sentence:
 
     def _take_deadline(self) -> None:
         """ "Bis Freitag" and "hasta el viernes" are on that day; the words become the body."""
-        is_deadline = isinstance(self.ends, Day) and "deadline" in self.spans["ends"].kinds
-        if not is_deadline or self.ends.is_month or self.day or self.starts or self.hours or self.wait:
+        last = self.ends
+        if not isinstance(last, Day) or last.is_month or "deadline" not in self.spans["ends"].kinds:
             return
-        self.day, self.ends, self.spans["day"] = self.ends, None, self.spans["ends"]
-        self.part = self.part or self.day.part
+        if not (self.day or self.starts or self.hours or self.wait):
+            self.day, self.ends, self.spans["day"] = last, None, self.spans["ends"]
+            self.part = self.part or last.part
 
     def _place_midnight(self) -> None:
         """Midnight of today is its end. That of another day is asked about, unless it is named as its night."""

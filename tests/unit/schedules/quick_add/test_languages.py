@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from schedules.inputs.sentences import NotUnderstood, grammar, pieces, read
-from schedules.inputs.sentences.meaning import LONGEST
+from schedules.inputs.sentences.sentence import LONGEST
 from tests.calls import calls
 
 NOW = datetime(2026, 11, 18, 9, 7, 20, tzinfo=UTC)

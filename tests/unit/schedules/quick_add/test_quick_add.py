@@ -137,7 +137,6 @@ def test_a_time_of_another_language_is_no_title(line: str, language: str, word: 
         *(
             (line, "es")
             for line in (
-                "yoga L, X y V a las 19:00",
                 "llamar a eso de las 17:00",
                 "informe final de mes",
                 "lunes por medio basura",
