@@ -12,10 +12,15 @@ from schedules.inputs.sentences import NotUnderstood
 from schedules.inputs.timing_form import TimingForm
 from schedules.rules import InvalidRule
 
-_NTH_DAY = re.compile(
-    r"^(every!? (?:\d(?:st|nd|rd|th)|first|second|third|fourth|last) (?:mon|tue|wed|thu|fri|sat|sun)[a-z]*)\b(?! of)",
-    re.IGNORECASE,
-)
+# To it, these are days of a month.
+_NTH_DAYS = {
+    r"(every!? (?:\d(?:st|nd|rd|th)|first|second|third|fourth|last) (?!month)(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*)\b"
+    "(?! of)": r"\1 of the month",
+    r"(jede[nr]?!? (?:\d\.|(?:erst|zweit|dritt|viert|letzt)e[nr]?) (?:mo(?:ntag)?|di(?:enstag)?|mi(?:ttwoch)?|"
+    r"do(?:nnerstag)?|fr(?:eitag)?|sa(?:mstag)?|so(?:nntag)?))\b(?! (?:im|des))": r"\1 im Monat",
+    r"(cada!? (?:\d(?:er|[ºo.])|primer|segundo|tercer|cuarto|último) (?:lunes|martes|miércoles|jueves|viernes|sábado|"
+    r"domingo))\b(?! del)": r"\1 del mes",
+}
 
 
 def is_head(head: list[str]) -> bool:
@@ -52,7 +57,8 @@ def _item(row: Row, zone: str, now: datetime) -> Item:
 def _as_words(written: str) -> str:
     """As quick add understands it: its "every 3rd Friday" may be one of three weeks, its weekend has two days."""
     text = re.sub(r"^ev\b", "every", written, flags=re.IGNORECASE)
-    text = _NTH_DAY.sub(r"\1 of the month", text)
+    for day, of_month in _NTH_DAYS.items():
+        text = re.sub(rf"\A{day}", of_month, text, flags=re.IGNORECASE)
     return re.sub(r"^every weekend\b", "every saturday", text, flags=re.IGNORECASE)
 
 

@@ -182,16 +182,19 @@ def test_a_table_that_a_spreadsheet_has_saved_is_read(ada: User) -> None:
 
 
 @pytest.mark.parametrize(
-    ("date", "words"),
+    ("date", "language", "words"),
     [
-        ("every 3rd friday at 8pm", "On the third Friday of every month at 20:00, Berlin time"),
-        ("Ev 2nd Wed", "On the second Wednesday of every month at 09:00, Berlin time"),
-        ("every weekend", "Every Saturday at 09:00, Berlin time"),
+        ("every 3rd friday at 8pm", "en", "On the third Friday of every month at 20:00, Berlin time"),
+        ("Ev 2nd Wed", "en", "On the second Wednesday of every month at 09:00, Berlin time"),
+        ("every 2nd month", "en", "On the "),
+        ("every weekend", "en", "Every Saturday at 09:00, Berlin time"),
+        ("jeden 3. Freitag", "de", "On the third Friday of every month at 09:00, Berlin time"),
+        ("cada último viernes", "es", "On the last Friday of every month at 09:00, Berlin time"),
     ],
 )
-def test_a_date_of_todoist_means_what_todoist_says(ada: User, date: str, words: str) -> None:
+def test_a_date_of_todoist_means_what_todoist_says(ada: User, date: str, language: str, words: str) -> None:
     head = TODOIST.splitlines()[0].lstrip("\ufeff")
-    assert said(read(ada, f"{head}\ntask,Title,,1,1,Ada,,{date},en,,,\n"))["Title"].startswith(words)
+    assert said(read(ada, f"{head}\ntask,Title,,1,1,Ada,,{date},{language},,,\n"))["Title"].startswith(words)
 
 
 def test_a_job_with_seconds_in_front_is_no_job_at_another_time(ada: User) -> None:
