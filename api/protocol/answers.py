@@ -1,14 +1,18 @@
 """Answers of operations, written without a second validation. Tests check them against the documented schemas."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from datetime import date, datetime, time
+from functools import cache
+from operator import attrgetter
 from typing import Any
 from uuid import UUID
 
 from django.http import HttpResponse
 from django.utils.functional import Promise
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
+from pydantic.fields import FieldInfo
 
 from api.protocol.fields import written
 
@@ -26,14 +30,50 @@ def _written(value: Any) -> Any:
     return value if write is None else write(value)
 
 
-def fields_of(model: type[BaseModel], row: object, **others: Any) -> dict[str, Any]:
-    """The fields of a document as JSON has them: from `others`, else from the attributes of `row`."""
+@dataclass(frozen=True, slots=True)
+class _Source:
+    of: str | Callable[[Any], Any]
+
+
+def of(source: str | Callable[[Any], Any], description: str | None = None) -> Any:
+    """A field of a document: the attribute `source` of the row, through null if it has dots, or what it computes."""
+    field: FieldInfo = Field(description=description)
+    field.metadata.append(_Source(source))
+    return field
+
+
+@cache
+def _readers(model: type[BaseModel]) -> list[tuple[str, Callable[[Any], Any]]]:
+    result = []
+    for name, field in model.model_fields.items():
+        source = next((one.of for one in field.metadata if isinstance(one, _Source)), name)
+        if isinstance(source, str):
+            source = _through(source.split(".")) if "." in source else attrgetter(source)
+        result.append((name, source))
+    return result
+
+
+def _through(names: list[str]) -> Callable[[Any], Any]:
+    def read(row: Any) -> Any:
+        for name in names:
+            row = None if row is None else getattr(row, name)
+        return row
+
+    return read
+
+
+def fields_of(model: type[BaseModel], row: Any, **others: Any) -> dict[str, Any]:
+    """The fields of a document as JSON has them: from `others`, else from `row`, by name or as `of` says."""
     result = {}
-    for name in model.model_fields:
-        value = others[name] if name in others else getattr(row, name)
+    for name, read in _readers(model):
+        value = others[name] if name in others else read(row)
         write = _WRITERS.get(type(value))
         result[name] = value if write is None else write(value)
     return result
+
+
+def documents(model: type[BaseModel], rows: Iterable[Any]) -> list[dict[str, Any]]:
+    return [fields_of(model, row) for row in rows]
 
 
 def _plain(value: Any) -> Any:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
@@ -11,13 +12,15 @@ from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse, QueryDict
 from pydantic import BaseModel, Field
 
-from api.protocol.answers import answer, to_json
+from api.protocol.answers import answer, fields_of, to_json
 from api.protocol.problems import FieldError, invalid
 from common.database import paging as windows
 from common.database.damaged import readable
 
 T = TypeVar("T")
 Row = TypeVar("Row", bound=Model)
+Show = type[BaseModel] | Callable[[Row], Any]
+"""The document of a row, or what makes it."""
 
 SIZE = 50
 LARGEST = 200
@@ -43,7 +46,7 @@ def answer_page(
     rows: QuerySet[Row],
     request: HttpRequest,
     page: PageParameters,
-    show: Callable[[Row], Any],
+    show: Show[Row],
     key: str = "pk",
     beside: Callable[[Sequence[Row]], object] = lambda rows: None,
 ) -> HttpResponse:
@@ -69,7 +72,7 @@ def answer_search(
     rows: QuerySet[Row],
     request: HttpRequest,
     page: PageParameters,
-    show: Callable[[Row], Any],
+    show: Show[Row],
     *,
     by: str = "",
     among: QuerySet[Row] | None = None,
@@ -96,14 +99,15 @@ def _answer_chunks(
     read_chunk: Callable[[str, int], _Chunk[Row]],
     request: HttpRequest,
     page: PageParameters,
-    show: Callable[[Row], Any],
+    show: Show[Row],
 ) -> HttpResponse:
     """No further chunk is read once the page has `_LONG_PAGE` characters: an item can have 128 KiB."""
+    show_row = partial(fields_of, show) if isinstance(show, type) else show
     items: list[str] = []
     last = read(page.cursor, request) if page.cursor else ""
     while True:
         chunk = read_chunk(last, min(SIZE, page.limit - len(items)))
-        items += [to_json(show(row)) for row in chunk.rows]
+        items += [to_json(show_row(row)) for row in chunk.rows]
         last = chunk.last
         if not last or chunk.is_cut or len(items) >= page.limit or sum(map(len, items)) >= _LONG_PAGE:
             break

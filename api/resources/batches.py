@@ -14,7 +14,7 @@ from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of
 from api.protocol.fields import Instant, one_of
 from api.protocol.problems import conflict
-from api.resources.schedules.documents import AudienceDocument
+from api.resources.schedules.documents import AudienceDocument, audience_of
 from jobs.batches import audiences, progress
 from jobs.batches.progress import Progress
 from jobs.models import Batch
@@ -143,7 +143,7 @@ def _document(batch: Batch) -> dict[str, Any]:
         progress.shown(batch),
         id=batch.id,
         title=str(batch),
-        audience={"kind": batch.audience, "key": batch.audience_key},
+        audience=audience_of(batch),
         state=batch.state,
         size=batch.size,
         told=batch.told,

@@ -1,6 +1,6 @@
 """Boards: programs read what stands on one, and write. Its page and its members see it at once."""
 
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 from django.http import Http404, HttpResponse
@@ -10,12 +10,11 @@ from pydantic import BaseModel, Field
 
 from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
-from api.protocol.answers import answer, fields_of
+from api.protocol.answers import answer, documents, fields_of, of
 from api.protocol.fields import Body, Instant
 from api.protocol.problems import require_valid
 from notifications.deliveries import boards
 from notifications.deliveries.boards import MessageForm
-from notifications.models import BoardMessage
 from notifications.providers.board import MOST_CHARACTERS
 
 router = Router(tags=["boards"], auth=Bearer("notifications"))
@@ -32,8 +31,11 @@ class BoardMessageDocument(BaseModel):
     text: str
     author: str = Field(description="Of a person or a program; empty: a delivery, or the inbound address.")
     notification_id: UUID | None = Field(description="What a delivery has brought; null: it was written.")
-    acknowledged_at: Instant | None = Field(description="When that was acknowledged or snoozed.")
-    acknowledged_by: str = Field(description="The name of the member who did; may be empty.")
+    acknowledged_at: Instant | None = of("notification.acknowledged_at", "When that was acknowledged or snoozed.")
+    acknowledged_by: str = of(
+        lambda one: one.notification.acknowledged_by if one.notification else "",
+        "The name of the member who did; may be empty.",
+    )
     created_at: Instant
 
 
@@ -47,7 +49,7 @@ def list_board_messages(
 ) -> HttpResponse:
     """The newest 50, the oldest first, on one page. The `id` of the channel is that of the board."""
     board = get_object_or_404(boards.of_account(request.auth.user), id=board_id)
-    return paging.answer_all(document(one) for one in reversed(boards.messages(board, after)))
+    return paging.answer_all(documents(BoardMessageDocument, reversed(boards.messages(board, after))))
 
 
 @router.post("/{uuid:board_id}/messages", response={201: BoardMessageDocument}, summary="Write on a board")
@@ -58,14 +60,4 @@ def write_on_board(request: ApiRequest, board_id: UUID, body: BoardMessageBody) 
     require_valid(form)
     if (written := boards.post(board.id, form.cleaned_data["text"], request.auth.label)) is None:
         raise Http404  # it was removed meanwhile
-    return answer(document(written), 201)
-
-
-def document(message: BoardMessage) -> dict[str, Any]:
-    answered = message.notification
-    return fields_of(
-        BoardMessageDocument,
-        message,
-        acknowledged_at=None if answered is None else answered.acknowledged_at,
-        acknowledged_by="" if answered is None else answered.acknowledged_by,
-    )
+    return answer(fields_of(BoardMessageDocument, written), 201)

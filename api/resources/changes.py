@@ -10,11 +10,11 @@ from pydantic import BaseModel, Field
 
 from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
-from api.protocol.answers import answer, fields_of
+from api.protocol.answers import answer, documents, of
 from api.protocol.fields import Instant, one_of
 from api.protocol.problems import CONTENT_TYPE, FieldError, Problem, invalid
 from notifications.changes import feed
-from notifications.changes.feed import Entry, Position
+from notifications.changes.feed import Position
 from notifications.messages import change_types
 from notifications.models.change import KEPT_DAYS
 
@@ -33,7 +33,7 @@ class ChangeDocument(BaseModel):
 
     id: UUID
     type: Annotated[str, one_of(change_types.ALL)] = Field(description="The noun and what happened to it.")
-    occurred_at: Instant = Field(description="When it happened. It may go back from one change to the next.")
+    occurred_at: Instant = of("at", "When it happened. It may go back from one change to the next.")
     data: dict[str, Any] = Field(description="Ids and codes of what changed.")
 
 
@@ -62,12 +62,8 @@ def list_changes(
         raise _gone() from None
     now, last = int(datetime.now(UTC).timestamp()), page.position
     following = paging.make(request, f"{last.xact} {last.change_id.hex} {now}")
-    items = [document(change) for change in page.changes]
+    items = documents(ChangeDocument, page.changes)
     return paging.link(answer({"items": items, "next": following, "more": page.more}), request, following)
-
-
-def document(change: Entry) -> dict[str, Any]:
-    return fields_of(ChangeDocument, change, occurred_at=change.at)
 
 
 def _types(types: str | None) -> list[str] | None:

@@ -1,5 +1,6 @@
 """Connections: list, add, read, change, check and remove them. No answer has their secrets."""
 
+from functools import partial
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -10,7 +11,7 @@ from pydantic import BaseModel, Field
 
 from api.protocol import paging, versions
 from api.protocol.access import ApiRequest, Bearer
-from api.protocol.answers import answer, fields_of
+from api.protocol.answers import answer, documents, fields_of, of
 from api.protocol.fields import Body, FewNames, Instant, Partial, Replacement, Search, limited
 from api.protocol.idempotency import HEADER
 from api.protocol.problems import FieldError, conflict, errors, invalid, require_unchanged, too_many_checks
@@ -52,22 +53,24 @@ class ConnectionDocument(BaseModel):
     kind: str = Field(description=_KIND)
     label: str
     summary: str = Field(description="The account or the address in one line.")
-    fields: dict[str, Any]
+    fields: dict[str, Any] = of(lambda one: _fields(one))
     state: Literal["working", "failing", "disabled", "unchecked"] = Field(
         description="Reminders do not use one that is `disabled`."
     )
-    working_started_at: Instant | None = Field(description="Since when it has worked; null while it does not.")
-    failing_started_at: Instant | None
-    failing_reason: ReasonDocument = Field(description="Why it fails; empty while it works.")
+    working_started_at: Instant | None = of("working_since", "Since when it has worked; null while it does not.")
+    failing_started_at: Instant | None = of("failing_since")
+    failing_reason: ReasonDocument = of(
+        lambda one: reason(one.failing_code, one.failing_params), "Why it fails; empty while it works."
+    )
     unreadable: str = Field(description="Why its secrets cannot be read; empty if they can.")
     created_at: Instant
 
 
 class ConnectionKindDocument(BaseModel):
-    kind: str = Field(description="Its code: the `kind` of a connection.")
+    kind: str = of("name", "Its code: the `kind` of a connection.")
     label: str
     about: str
-    fields: list[FieldDocument] = Field(description="The `fields` that a new one takes.")
+    fields: list[FieldDocument] = of(lambda kind: field_documents(kind.form), "The `fields` that a new one takes.")
 
 
 @router.get("", response=paging.Page[ConnectionDocument], summary="List connections")
@@ -84,10 +87,7 @@ def list_connections(
 @router.get("/kinds", response=paging.Page[ConnectionKindDocument], summary="List the kinds of connection")
 def list_connection_kinds(request: ApiRequest) -> HttpResponse:
     """Each with the fields that a new connection of it takes."""
-    return paging.answer_all(
-        fields_of(ConnectionKindDocument, kind, kind=kind.name, fields=field_documents(kind.form))
-        for kind in connections.all()
-    )
+    return paging.answer_all(documents(ConnectionKindDocument, connections.all()))
 
 
 @router.post("", response={201: ConnectionDocument}, summary="Add a connection")
@@ -146,17 +146,12 @@ def check_connection(request: ApiRequest, connection_id: UUID) -> HttpResponse:
     return _show(_own(request, connection_id))
 
 
-def document(connection: Connection) -> dict[str, Any]:
+document = partial(fields_of, ConnectionDocument)
+
+
+def _fields(connection: Connection) -> dict[str, Any]:
     kind = connections.find(connection.kind)
-    fields = kind.form_initial(Destination(connection.address)) if kind else {}
-    return fields_of(
-        ConnectionDocument,
-        connection,
-        fields=fields,
-        working_started_at=connection.working_since,
-        failing_started_at=connection.failing_since,
-        failing_reason=reason(connection.failing_code, connection.failing_params),
-    )
+    return kind.form_initial(Destination(connection.address)) if kind else {}
 
 
 def _show(connection: Connection, status: int = 200, **headers: str) -> HttpResponse:

@@ -11,20 +11,14 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
-from api.protocol.answers import answer, fields_of
+from api.protocol.answers import answer, documents, fields_of, of
 from api.protocol.fields import Body, Instant, Search
 from api.protocol.problems import FieldError, conflict, invalid
-from api.resources.notifications import (
-    DeliveryDocument,
-    DeliveryWithAttempts,
-    ReasonDocument,
-    delivery_document,
-    reason,
-)
+from api.resources.notifications import DeliveryDocument, DeliveryWithAttempts, ReasonDocument, reason_of
 from notifications.deliveries import dead_letters
 from notifications.deliveries.dead_letters import Action
 from notifications.models import Channel, Delivery
-from work.dead_letters import Group, Who, replay, stale
+from work.dead_letters import Who, replay, stale
 
 router = Router(tags=["dead letters"], auth=Bearer("notifications"))
 
@@ -33,12 +27,12 @@ class GroupDocument(BaseModel):
     """The dead letters of one cause on one channel; `reason` is the newest one's."""
 
     cause: str
-    channel_id: UUID
-    kind: str
+    channel_id: UUID = of("example.channel_id")
+    kind: str = of("example.provider")
     count: int = Field(description="How many there are.")
-    first_at: Instant = Field(description="When the first of them failed.")
-    last_at: Instant = Field(description="When the last of them failed.")
-    reason: ReasonDocument
+    first_at: Instant = of("first", "When the first of them failed.")
+    last_at: Instant = of("last", "When the last of them failed.")
+    reason: ReasonDocument = of(lambda group: reason_of(group.example))
 
 
 _ONE: Any = [
@@ -87,20 +81,20 @@ def list_dead_letters(
     Dead events have a list of their own: `GET /events?state=dead`.
     """
     letters = dead_letters.own(request.auth.user, cause or "", channel_id).select_related("channel")
-    return paging.answer_page(letters, request, page, delivery_document)
+    return paging.answer_page(letters, request, page, DeliveryDocument)
 
 
 @router.get("/causes", response=paging.Page[GroupDocument], summary="List the causes of dead letters")
 def list_causes(request: ApiRequest) -> HttpResponse:
     """The number of dead letters of each cause on each channel, newest first."""
-    return paging.answer_all(map(_group, dead_letters.own_groups(request.auth.user)))
+    return paging.answer_all(documents(GroupDocument, dead_letters.own_groups(request.auth.user)))
 
 
 @router.get("/{uuid:delivery_id}", response=DeliveryWithAttempts, summary="Read a dead letter")
 def read_dead_letter(request: ApiRequest, delivery_id: UUID) -> HttpResponse:
     """With each attempt. Also when it is not a dead letter any more: `state` says what became of it."""
     mine = Delivery.objects.for_user(request.auth.user).select_related("channel").prefetch_related("history")
-    return answer(delivery_document(get_object_or_404(mine, id=delivery_id), attempts=True))
+    return answer(fields_of(DeliveryWithAttempts, get_object_or_404(mine, id=delivery_id)))
 
 
 @router.post("/replay", response={202: Replayed}, summary="Replay dead letters")
@@ -158,24 +152,11 @@ def _act(request: ApiRequest, delivery_id: UUID, what: Action, note: str = "") -
     if not done.changed:
         raise conflict("It is not a dead letter. Nothing changed.")
     [key] = done.new or done.changed
-    return answer(delivery_document(Delivery.objects.select_related("channel").get(id=key)), 202 if sends else 200)
+    delivery = Delivery.objects.select_related("channel").get(id=key)
+    return answer(fields_of(DeliveryDocument, delivery), 202 if sends else 200)
 
 
 def one_line(field: str, text: str) -> str:
     if not (line := " ".join(text.split())):
         raise invalid(FieldError(field, "Write a few words.", "required"))
     return line
-
-
-def _group(group: Group) -> dict[str, Any]:
-    newest = group.example
-    why = reason(newest.reason_code, newest.reason_params)
-    return fields_of(
-        GroupDocument,
-        group,
-        channel_id=newest.channel_id,
-        kind=newest.provider,
-        first_at=group.first,
-        last_at=group.last,
-        reason=why,
-    )

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -15,7 +16,7 @@ from pydantic import BaseModel, Field
 
 from api.protocol import paging, versions
 from api.protocol.access import ApiRequest, Bearer
-from api.protocol.answers import answer, fields_of
+from api.protocol.answers import answer, documents, fields_of, of
 from api.protocol.fields import Body, Instant, Partial, Replacement, limited, one_of, shows
 from api.protocol.problems import Problem, conflict, require_unchanged, require_valid
 from api.resources.event_bodies import Type
@@ -24,7 +25,7 @@ from common.forms import versioned_form
 from events.inputs import type_form
 from events.inputs.type_form import TypeForm
 from events.models import RegisteredType
-from events.rules.topology import Route, TypeRoutes, topology
+from events.rules.topology import topology
 from notifications.deliveries.backlog import COUNTED
 from people.models import User
 
@@ -64,6 +65,7 @@ class EventTypePatch(Partial, Replacement):
 class EventTypeDocument(BaseModel):
     id: UUID
     name: str
+    data_schema: dict[str, Any] = of(lambda type: object_of(type.data_schema))
     is_for_everybody: bool = Field(description="Whether an operator has registered it, for all people.")
     version: int
     created_at: Instant
@@ -72,66 +74,45 @@ class EventTypeDocument(BaseModel):
 @router.get("", response=paging.Page[EventTypeDocument], summary="List registered types")
 def list_event_types(request: ApiRequest, page: Query[paging.PageParameters]) -> HttpResponse:
     """Newest first: yours, and those for everybody. Yours comes before everybody's of the same name."""
-    return paging.answer_page(RegisteredType.objects.for_user(request.auth.user), request, page, document)
+    return paging.answer_page(RegisteredType.objects.for_user(request.auth.user), request, page, EventTypeDocument)
 
 
 class RouteDocument(BaseModel):
     """To a rule and one of its channels, or to a flow. Fields that are null do not apply."""
 
-    rule_id: UUID | None = Field(description="Null for a flow.")
-    rule_name: str | None = Field(description="The name of the rule.")
-    flow: str | None = Field(description="The label of a flow.")
-    channel_id: UUID | None = Field(description="Null for a flow, and for a rule without channels.")
-    channel_label: str | None
-    kind: str | None = Field(description="That of the channel; `queue` is one that programs pull.")
-    waiting: int = Field(description=f"Deliveries to the channel that wait; {COUNTED + 1:,} are that many or more.")
-    oldest_at: Instant | None = Field(description="When the oldest that waits was recorded.")
-    dead: int = Field(description="Dead letters of the channel, counted likewise.")
-    pulled_by: str | None = Field(description="The token that took the newest message of a queue.")
+    rule_id: UUID | None = of("rule.id", "Null for a flow.")
+    rule_name: str | None = of("rule.name", "The name of the rule.")
+    flow: str | None = of(lambda route: str(route.flow) or None, "The label of a flow.")
+    channel_id: UUID | None = of("channel.id", "Null for a flow, and for a rule without channels.")
+    channel_label: str | None = of("channel.label")
+    kind: str | None = of("channel.provider", "That of the channel; `queue` is one that programs pull.")
+    waiting: int = of(
+        lambda route: route.backlog.waiting if route.backlog else 0,
+        f"Deliveries to the channel that wait; {COUNTED + 1:,} are that many or more.",
+    )
+    oldest_at: Instant | None = of("backlog.oldest", "When the oldest that waits was recorded.")
+    dead: int = of(
+        lambda route: route.backlog.dead if route.backlog else 0, "Dead letters of the channel, counted likewise."
+    )
+    pulled_by: str | None = of("backlog.pulled_by", "The token that took the newest message of a queue.")
 
 
 class TypeRoutesDocument(BaseModel):
     """The rules, flows and queues that get the events of a type."""
 
     name: str
-    event_type_id: UUID | None = Field(description="The registered type; null: nobody has registered it.")
-    came: bool = Field(description="Whether it is among your newest 1,000 events.")
+    event_type_id: UUID | None = of("registered.id", "The registered type; null: nobody has registered it.")
+    came: bool = of("is_seen", "Whether it is among your newest 1,000 events.")
     dead: int = Field(description="Its events that are dead letters: `GET /events?state=dead`.")
-    routes: list[RouteDocument] = Field(description="Empty: nobody listens to it.")
+    routes: list[RouteDocument] = of(
+        lambda type: documents(RouteDocument, type.routes if type.is_heard else ()), "Empty: nobody listens to it."
+    )
 
 
 @router.get("/topology", response=paging.Page[TypeRoutesDocument], summary="Show where events go")
 def show_topology(request: ApiRequest) -> HttpResponse:
     """By name, all at once: types that are registered, came lately, are dead, or have a rule or a flow."""
-    return paging.answer_all(map(_type_routes, topology(request.auth.user)))
-
-
-def _type_routes(type: TypeRoutes) -> dict[str, Any]:
-    return fields_of(
-        TypeRoutesDocument,
-        type,
-        event_type_id=type.registered and type.registered.id,
-        came=type.is_seen,
-        routes=[_route(one) for one in type.routes] if type.is_heard else [],
-    )
-
-
-def _route(route: Route) -> dict[str, Any]:
-    rule, channel, backlog = route.rule, route.channel, route.backlog
-    return fields_of(
-        RouteDocument,
-        route,
-        rule_id=rule and rule.id,
-        rule_name=rule and rule.name,
-        flow=str(route.flow) or None,
-        channel_id=channel and channel.id,
-        channel_label=channel and channel.label,
-        kind=channel and channel.provider,
-        waiting=backlog.waiting if backlog else 0,
-        oldest_at=backlog and backlog.oldest,
-        dead=backlog.dead if backlog else 0,
-        pulled_by=backlog and backlog.pulled_by,
-    )
+    return paging.answer_all(documents(TypeRoutesDocument, topology(request.auth.user)))
 
 
 @router.post("", response={201: EventTypeDocument}, summary="Register a type")
@@ -183,8 +164,7 @@ def delete_event_type(request: ApiRequest, event_type_id: UUID) -> HttpResponse:
     return HttpResponse(status=204)
 
 
-def document(type: RegisteredType) -> dict[str, Any]:
-    return fields_of(EventTypeDocument, type, data_schema=object_of(type.data_schema))
+document = partial(fields_of, EventTypeDocument)
 
 
 def _written(schema: dict[str, Any]) -> str:

@@ -16,14 +16,14 @@ from pydantic import BaseModel, Field
 
 from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
-from api.protocol.answers import answer, fields_of
+from api.protocol.answers import answer, documents, fields_of, of
 from api.protocol.fields import Instant, Search, one_of
 from api.protocol.problems import FieldError, Problem, conflict, invalid
 from api.resources import cloud_events
 from api.resources.dead_letters import Discard, one_line
 from api.resources.event_bodies import EventsBody
 from api.resources.notifications import ReasonDocument, reason_of
-from api.resources.schedules.documents import AudienceDocument, may_not_announce
+from api.resources.schedules.documents import AudienceDocument, audience_of, may_not_announce
 from events.intake import ledger, registered, usage
 from events.models import Digest, Effect, Event, Topic
 from events.pure import types
@@ -40,76 +40,47 @@ class DigestDocument(BaseModel):
     """The digest in which a rule tells of the event together with others; `reason` says why, where it was cancelled."""
 
     state: Annotated[str, one_of(Digest.words.states)] = Field(description="`pending` while it gathers events.")
-    due_at: Instant = Field(description="When it is sent.")
-    count: int = Field(description="How many events it has.")
-    reason: ReasonDocument
+    due_at: Instant = of("available_at", "When it is sent.")
+    count: int = of("gathered", "How many events it has.")
+    reason: ReasonDocument = of(reason_of)
 
 
 class EffectDocument(BaseModel):
     """The effect of a rule on it; `reason` says why, where it stayed silent."""
 
     rule_id: UUID = Field(description="The id of the rule.")
-    rule_name: str = Field(description="The name of the rule.")
+    rule_name: str = of("rule.name", "The name of the rule.")
     outcome: Annotated[str, one_of(Effect.Outcome.values)] = Field(
         description="`digested`: it tells of it later, together with others."
     )
-    reason: ReasonDocument
-    notification_id: UUID | None = Field(description="What told of it, also in a digest; null if nothing did yet.")
-    digest: DigestDocument | None = Field(description="The message in which it waits; null without one.")
+    reason: ReasonDocument = of(reason_of)
+    notification_id: UUID | None = of("notified_in", "What told of it, also in a digest; null if nothing did yet.")
+    digest: DigestDocument | None = of(
+        lambda effect: effect.digest and fields_of(DigestDocument, effect.digest),
+        "The message in which it waits; null without one.",
+    )
 
 
 class EventDocument(BaseModel):
-    id: str = Field(description="Yours, or ours where you gave none.")
+    id: str = of("key", "Yours, or ours where you gave none.")
     type: str
     source: str
     occurred_at: Instant = Field(description="When it happened.")
-    correlation_id: str
+    correlation_id: str = of("chain")
     hops: int
     data: dict[str, Any]
-    topic: str | None = Field(description="The slug of the topic whose subscribers get it.")
-    to: AudienceDocument | None = Field(description="The audience to which staff announced it.")
-    audience: int | None = Field(description="How many were subscribed; null until telling them begins.")
-    told: int = Field(description="How many of these have been dealt with.")
+    topic: str | None = of("topic.slug", "The slug of the topic whose subscribers get it.")
+    to: AudienceDocument | None = of(audience_of, "The audience to which staff announced it.")
+    audience: int | None = of("batch.size", "How many were subscribed; null until telling them begins.")
+    told: int = of(lambda event: event.batch.told if event.batch else 0, "How many of these have been dealt with.")
     state: Annotated[str, one_of(Event.words.states)] = Field(
         description="`handled`: your rules have been applied to it. `dead` and `unknown` wait for a person."
     )
-    reason: ReasonDocument
+    reason: ReasonDocument = of(reason_of)
     tries: int
-    received_at: Instant
-    effects: list[EffectDocument] = Field(description="One of each rule that is for it.")
-
-
-def document(event: Event) -> dict[str, Any]:
-    """Its effects must be prefetched with their rules and digests, its topic and its batch be selected."""
-    return fields_of(
-        EventDocument,
-        event,
-        id=event.key,
-        correlation_id=event.chain,
-        topic=event.topic and event.topic.slug,
-        to={"kind": event.audience, "key": event.audience_key} if event.audience else None,
-        audience=event.batch and event.batch.size,
-        told=event.batch.told if event.batch else 0,
-        reason=reason_of(event),
-        received_at=event.created_at,
-        effects=[_effect(one) for one in event.effects.all()],
-    )
-
-
-def _effect(effect: Effect) -> dict[str, Any]:
-    return fields_of(
-        EffectDocument,
-        effect,
-        rule_name=effect.rule.name,
-        reason=reason_of(effect),
-        notification_id=effect.notified_in,
-        digest=effect.digest and _digest(effect.digest),
-    )
-
-
-def _digest(digest: Digest) -> dict[str, Any]:
-    return fields_of(
-        DigestDocument, digest, due_at=digest.available_at, count=digest.gathered, reason=reason_of(digest)
+    received_at: Instant = of("created_at")
+    effects: list[EffectDocument] = of(
+        lambda event: documents(EffectDocument, event.effects.all()), "One of each rule that is for it."
     )
 
 
@@ -212,6 +183,7 @@ def _check_audiences(request: ApiRequest, body: EventsBody) -> None:
 
 
 def with_effects(events: QuerySet[Event]) -> QuerySet[Event]:
+    """With what their documents show."""
     effects = Effect.objects.select_related("rule", "digest")
     return events.select_related("topic", "batch").prefetch_related(Prefetch("effects", effects))
 
@@ -230,7 +202,7 @@ def list_events(
         result = result.filter(type=type)
     if state is not None:
         result = result.dead()
-    return paging.answer_page(with_effects(result), request, page, document)
+    return paging.answer_page(with_effects(result), request, page, EventDocument)
 
 
 # First, since an id may have slashes.
@@ -252,13 +224,14 @@ def discard_event(request: ApiRequest, event_id: str, body: Discard) -> HttpResp
     result = _own(mine, event_id)
     if not ledger.discard(result, request.auth.user, one_line("reason", body.reason)):
         raise conflict("It is not a dead letter. Nothing changed.")
-    return answer(document(with_effects(mine).get(pk=result.pk)))
+    return answer(fields_of(EventDocument, with_effects(mine).get(pk=result.pk)))
 
 
 @router.get("/{path:event_id}", response=EventDocument, summary="Read an event")
 def read_event(request: ApiRequest, event_id: str) -> HttpResponse:
     """By your id of it: its state, and what each of your rules made of it."""
-    return answer(document(_own(with_effects(Event.objects.for_user(request.auth.user)), event_id)))
+    event = _own(with_effects(Event.objects.for_user(request.auth.user)), event_id)
+    return answer(fields_of(EventDocument, event))
 
 
 def _own(mine: QuerySet[Event], event_id: str) -> Event:

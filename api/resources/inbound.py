@@ -1,6 +1,7 @@
 """Inbound addresses: make, change and remove those of the caller, look at their last requests, replay one."""
 
-from typing import Annotated, Any, Literal
+from functools import partial
+from typing import Annotated, Literal
 from uuid import UUID
 
 from django.http import HttpResponse
@@ -11,7 +12,7 @@ from pydantic import BaseModel, Field
 
 from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
-from api.protocol.answers import answer, fields_of, secret_answer
+from api.protocol.answers import answer, documents, fields_of, of, secret_answer
 from api.protocol.fields import Body, Instant, Replacement, one_of
 from api.protocol.problems import conflict, require_unchanged, require_valid
 from api.resources.events import Taken
@@ -68,8 +69,8 @@ class InboundDocument(BaseModel):
     id: UUID
     label: str
     scheme: Annotated[str, one_of(schemes.SCHEMES)]
-    signature: dict[str, str]
-    event: dict[str, str]
+    signature: dict[str, str] = of("options")
+    event: dict[str, str] = of("fields")
     enabled: bool
     needs_secret: bool = Field(description="It answers 503 until it has a secret of at least 16 bytes.")
     created_at: Instant
@@ -83,18 +84,18 @@ class InboundRequestDocument(BaseModel):
     """One of the last requests, as it came."""
 
     id: UUID
-    received_at: Instant
+    received_at: Instant = of("at")
     status: int = Field(description="What was answered: 202 where it became events.")
-    reason: ReasonDocument
+    reason: ReasonDocument = of(reason_of)
     headers: dict[str, str] = Field(description="Those that were kept: none that may hold a secret.")
     body: str = Field(description="The body, as text.")
-    event_ids: list[str] = Field(description="The ids of the events that it became.")
+    event_ids: list[str] = of("event_keys", "The ids of the events that it became.")
 
 
 @router.get("", response=paging.Page[InboundDocument], summary="List inbound addresses")
 def list_inbound(request: ApiRequest) -> HttpResponse:
     """Newest first: at most 20."""
-    return paging.answer_all(map(document, InboundAddress.objects.for_user(request.auth.user)))
+    return paging.answer_all(documents(InboundDocument, InboundAddress.objects.for_user(request.auth.user)))
 
 
 @router.post("", response={201: NewInboundDocument}, summary="Make an inbound address")
@@ -138,10 +139,8 @@ def replace_inbound_url(request: ApiRequest, address_id: UUID) -> HttpResponse:
 )
 def list_inbound_requests(request: ApiRequest, address_id: UUID) -> HttpResponse:
     """Newest first: at most 50, refused ones too."""
-    return paging.answer_all(
-        fields_of(InboundRequestDocument, one, reason=reason_of(one), event_ids=one.event_keys, received_at=one.at)
-        for one in InboundAddress.objects.own(request.auth.user, id=address_id).requests.all()
-    )
+    address = InboundAddress.objects.own(request.auth.user, id=address_id)
+    return paging.answer_all(documents(InboundRequestDocument, address.requests.all()))
 
 
 @router.post("/requests/{uuid:inbound_request_id}/replay", response={202: Taken}, summary="Replay a request")
@@ -173,8 +172,7 @@ def _form(body: InboundBody, address: InboundAddress | None) -> InboundForm:
     return form
 
 
-def document(address: InboundAddress) -> dict[str, Any]:
-    return fields_of(InboundDocument, address, signature=address.options, event=address.fields)
+document = partial(fields_of, InboundDocument)
 
 
 def _with_url(address: InboundAddress, status: int) -> HttpResponse:

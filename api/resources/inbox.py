@@ -1,6 +1,5 @@
 """The inbox: messages that were delivered to the account's own page. `POST /notifications/{id}/…` answers them."""
 
-from typing import Any
 from uuid import UUID
 
 from django.http import HttpResponse
@@ -11,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
-from api.protocol.answers import answer, fields_of
+from api.protocol.answers import answer, fields_of, of
 from api.protocol.fields import Instant, Search
 from api.resources.notifications import Origin
 from notifications.models import Delivery
@@ -22,17 +21,20 @@ router = Router(tags=["inbox"], auth=Bearer("notifications"))
 class InboxMessage(BaseModel):
     id: UUID = Field(description="The id of the delivery.")
     notification_id: UUID = Field(description="The message, with what other channels did with it.")
-    origin: Origin = Field(description="What sent it, as in `GET /notifications`.")
-    title: str = Field(description="The subject.")
-    body: str = Field(description="The text; may be empty.")
-    urgent: bool = Field(description="Whether it did not wait for the end of quiet hours.")
-    category: str = Field(description="That of its schedule or sender; may be empty.")
-    answerable: bool = Field(description="Whether `acknowledge` and `snooze` of the notification take it.")
-    arrived_at: Instant = Field(description="When it was delivered.")
+    origin: Origin = of("notification.origin", "What sent it, as in `GET /notifications`.")
+    title: str = of("notification.subject", "The subject.")
+    body: str = of("notification.body", "The text; may be empty.")
+    urgent: bool = of("notification.urgent", "Whether it did not wait for the end of quiet hours.")
+    category: str = of("notification.category", "That of its schedule or sender; may be empty.")
+    answerable: bool = of(
+        lambda one: one.notification.is_answerable and one.notification.acknowledged_at is None,
+        "Whether `acknowledge` and `snooze` of the notification take it.",
+    )
+    arrived_at: Instant = of("settled_at", "When it was delivered.")
     read_at: Instant | None = Field(description="When it was marked as read; null: unread.")
     archived_at: Instant | None = Field(description="When it was taken out of the list; null: it is in it.")
-    acknowledged_at: Instant | None = Field(description="When it was acknowledged or snoozed.")
-    snooze_ends_at: Instant | None = Field(description="When it comes again.")
+    acknowledged_at: Instant | None = of("notification.acknowledged_at", "When it was acknowledged or snoozed.")
+    snooze_ends_at: Instant | None = of("notification.snoozed_until", "When it comes again.")
 
 
 class MarkedRead(BaseModel):
@@ -54,7 +56,7 @@ def list_inbox(
     """
     among = Delivery.objects.listed(request.auth.user, archived=archived, unread=unread)
     rows = among.filter(notification__subject__icontains=search) if search else among
-    return paging.answer_search(rows, request, page, document, by="settled_at", among=among if search else None)
+    return paging.answer_search(rows, request, page, InboxMessage, by="settled_at", among=among if search else None)
 
 
 @router.post("/read", response=MarkedRead, summary="Mark all messages as read")
@@ -67,7 +69,7 @@ def read_all_messages(request: ApiRequest) -> HttpResponse:
 def read_message(request: ApiRequest, delivery_id: UUID) -> HttpResponse:
     """Does not mark it as read."""
     mine = Delivery.objects.inbox(request.auth.user).select_related("notification")
-    return answer(document(get_object_or_404(mine, id=delivery_id)))
+    return answer(fields_of(InboxMessage, get_object_or_404(mine, id=delivery_id)))
 
 
 @router.post("/{uuid:delivery_id}/read", response=InboxMessage, summary="Mark a message as read")
@@ -89,19 +91,3 @@ def unarchive_message(request: ApiRequest, delivery_id: UUID) -> HttpResponse:
     """It stays read. Does nothing if it is not archived."""
     Delivery.objects.inbox(request.auth.user).filter(id=delivery_id).put_back()
     return read_message(request, delivery_id)
-
-
-def document(message: Delivery) -> dict[str, Any]:
-    notification = message.notification
-    return fields_of(
-        InboxMessage,
-        notification,
-        id=message.id,
-        notification_id=notification.id,
-        title=notification.subject,
-        answerable=notification.is_answerable and notification.acknowledged_at is None,
-        arrived_at=message.settled_at,
-        read_at=message.read_at,
-        archived_at=message.archived_at,
-        snooze_ends_at=notification.snoozed_until,
-    )

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
-from api.protocol.answers import answer, fields_of, secret_answer
+from api.protocol.answers import answer, secret_answer
 from api.protocol.fields import Body, Instant, valid
 from api.protocol.problems import Problem, conflict
 from common.texts.written import check_line
@@ -74,7 +74,7 @@ class LockDocument(BaseModel):
 def list_locks(request: ApiRequest, page: Query[paging.PageParameters]) -> HttpResponse:
     """The newest names first. A lock whose time is over is free, and not listed."""
     locks = Lock.objects.for_user(request.auth.user).filter(expires_at__gt=Now())
-    return paging.answer_page(locks, request, page, lambda lock: fields_of(LockDocument, lock))
+    return paging.answer_page(locks, request, page, LockDocument)
 
 
 @router.post("/acquire", response=Acquired, summary="Take a lock")

@@ -9,10 +9,9 @@ from pydantic import BaseModel, Field
 
 from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
-from api.protocol.answers import answer, fields_of
+from api.protocol.answers import answer, fields_of, of
 from api.protocol.fields import FewNames, Instant, Partial, limited
 from api.protocol.problems import require_valid
-from api.resources import tokens
 from api.resources.tokens import TokenDocument
 from events.intake import usage
 from people.account.settings_form import SettingsForm
@@ -38,7 +37,7 @@ class UsageDocument(BaseModel):
 class TotalDocument(BaseModel):
     """Work of one kind and provider that ended, or pings or calls that came, in a minute, on a day, or ever."""
 
-    began_at: Instant = Field(description="When the minute or the day (UTC) began; of the lifetime, 1970.")
+    began_at: Instant = of("start", "When the minute or the day (UTC) began; of the lifetime, 1970.")
     kind: str = Field(description="`delivery`, `job`, `event` and others; `ping`; `api`, calls with your tokens.")
     handler: str = Field(description="The provider of deliveries, the kind of jobs; else empty.")
     tries: int = Field(description="Sent, or otherwise tried; all pings, all calls.")
@@ -78,8 +77,8 @@ class Me(BaseModel):
     id: int = Field(description="The number of the account.")
     email: str = Field(description="The primary email address, with which you sign in.")
     name: str = Field(description="How you want to be called; may be empty.")
-    time_zone: str | None = Field(description="The one that you have chosen; null: none yet.")
-    effective_time_zone: str = Field(description="What applies: yours, or UTC while you have chosen none.")
+    time_zone: str | None = of(lambda person: person.time_zone or None, "The one that you have chosen; null: none yet.")
+    effective_time_zone: str = of("zone.key", "What applies: yours, or UTC while you have chosen none.")
     quiet_from: str | None = Field(description="When your quiet hours begin, such as `22:00`; null: you have none.")
     quiet_until: str | None = Field(description="When they end, such as `07:00`.")
     weekly_hours: dict[str, list[str]] = Field(description="Instead of them: when messages may come, by day.")
@@ -93,8 +92,7 @@ def read_account(request: ApiRequest) -> HttpResponse:
     """Also what the token may do, and when it expires."""
     person = request.auth.user
     used = fields_of(UsageDocument, usage.used(person.pk))
-    zones = {"time_zone": person.time_zone or None, "effective_time_zone": person.zone.key}
-    return answer(fields_of(Me, person, **zones, usage=used, token=tokens.document(request.auth)))
+    return answer(fields_of(Me, person, usage=used, token=fields_of(TokenDocument, request.auth)))
 
 
 @router.get("/totals", response=paging.Page[TotalDocument], summary="List totals of your work")
@@ -105,7 +103,7 @@ def list_totals(
     deleted: minutes for two hours, days for a year, the lifetime as long as the account."""
     seconds = {"minute": totals.MINUTE, "day": totals.DAY, "lifetime": totals.LIFETIME}[span]
     rows = PersonTotal.objects.filter(user=request.auth.user, span=seconds)
-    return paging.answer_page(rows, request, page, lambda row: fields_of(TotalDocument, row, began_at=row.start))
+    return paging.answer_page(rows, request, page, TotalDocument)
 
 
 @router.get("/settings", response=Settings, summary="Read the settings")

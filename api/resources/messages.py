@@ -11,7 +11,7 @@ from django.utils import timezone
 from pydantic import BaseModel, Field
 
 from api.protocol.access import ApiRequest
-from api.protocol.answers import answer, fields_of
+from api.protocol.answers import answer, fields_of, of
 from api.protocol.fields import Body, Data, Instant, Texts, limited
 from api.protocol.problems import FieldError, Problem, invalid, require_valid
 from api.resources.notifications import FURTHEST, router as router
@@ -65,9 +65,9 @@ class NotificationBody(Body):
 
 
 class Accepted(BaseModel):
-    id: UUID = Field(description="The notification's, for `GET /notifications/{notification_id}`.")
+    id: UUID = of("notification_id", "The notification's, for `GET /notifications/{notification_id}`.")
     batch_id: UUID
-    delivery_ids: list[UUID] = Field(description="The id of each delivery: one for each channel.")
+    delivery_ids: list[UUID] = of("deliveries", "The id of each delivery: one for each channel.")
 
 
 @router.post("", response={202: Accepted}, summary="Send a message")
@@ -84,5 +84,6 @@ def send_message(request: ApiRequest, body: NotificationBody) -> HttpResponse:
         sent = send.send(user, now, **form.cleaned_data, send_at=body.send_at, urgent=body.urgent, data=data)
     except send.TooManyMessages as refusal:
         raise Problem(429, "too-many-messages", "This message was not sent.", str(refusal)) from None
-    accepted = fields_of(Accepted, sent, id=sent.notification_id, delivery_ids=sent.deliveries)
-    return answer(accepted, 202, Location=reverse("api:read_notification", args=[sent.notification_id]))
+    return answer(
+        fields_of(Accepted, sent), 202, Location=reverse("api:read_notification", args=[sent.notification_id])
+    )

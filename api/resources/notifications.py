@@ -13,15 +13,14 @@ from pydantic import BaseModel, Field
 
 from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
-from api.protocol.answers import answer, fields_of
+from api.protocol.answers import answer, documents, fields_of, of
 from api.protocol.fields import Body, Instant, Search, one_of
 from api.protocol.problems import FieldError, conflict, invalid
 from common.database.paging import LAST_ID, Span
 from jobs.batches import leavers
-from notifications.channels.text_preview import Reading
 from notifications.deliveries import acknowledge, withdrawal
 from notifications.deliveries.history import Period, candidates, with_delivery
-from notifications.models import Attempt, Channel, Delivery, Notification
+from notifications.models import Channel, Delivery, Notification
 from people.models import User
 from work.reasons import sentence
 
@@ -36,29 +35,37 @@ class ReasonDocument(BaseModel):
     text: str
 
 
+def reason(code: str, params: Any) -> dict[str, Any]:
+    return {"code": code, "params": params if isinstance(params, dict) else {}, "text": sentence(code, params)}
+
+
+def reason_of(row: Any) -> dict[str, Any]:
+    return reason(row.reason_code, row.reason_params)
+
+
 class AttemptDocument(BaseModel):
     """One try."""
 
     number: int = Field(description="Counts from 1, from the last replay.")
     replay: int = Field(description="How often the delivery had been replayed by then.")
     started_at: Instant = Field(description="When a worker began with it.")
-    ended_at: Instant | None = Field(description="When its outcome was known; null while it is under way.")
+    ended_at: Instant | None = of("finished_at", "When its outcome was known; null while it is under way.")
     outcome: Annotated[str, one_of(dict(Delivery.words.outcomes))] = Field(
         description="Empty while it is under way. `released`: given back before it began."
     )
-    reason: ReasonDocument
+    reason: ReasonDocument = of(reason_of)
 
 
 class DeliveryDocument(BaseModel):
     id: UUID = Field(description="The idempotency key, which the receiver gets.")
     notification_id: UUID
     channel_id: UUID
-    channel_label: str
-    kind: str
+    channel_label: str = of("channel.label")
+    kind: str = of("provider")
     state: Annotated[str, one_of(Delivery.State.values)] = Field(
         description="`unknown`: nobody knows whether it arrived. `dead` and `unknown` are dead letters."
     )
-    reason: ReasonDocument
+    reason: ReasonDocument = of(reason_of)
     cause: str = Field(description="The group of a dead letter; empty for others.")
     tries: int
     replays: int
@@ -68,7 +75,8 @@ class DeliveryDocument(BaseModel):
 
 
 class DeliveryWithAttempts(DeliveryDocument):
-    attempts: list[AttemptDocument] = Field(description="The oldest first.")
+    # They must be prefetched, as `history`.
+    attempts: list[AttemptDocument] = of(lambda one: documents(AttemptDocument, one.history.all()), "The oldest first.")
 
 
 class Length(BaseModel):
@@ -91,10 +99,13 @@ class NotificationBase(BaseModel):
         description="What it comes from. `api`: this API; `event`: a rule; `test` and `code`: of a channel; "
         "`team`: what a team of yours got; `status`: a change, sent to a status webhook."
     )
-    schedule_id: UUID | None = Field(description="Of your own schedule; null for announcements.")
-    slot_at: Instant | None = Field(description="The instant for which the schedule was due; null without one.")
+    schedule_id: UUID | None = of(
+        lambda one: one.origin_id if one.origin == Notification.Origin.SCHEDULE else None,
+        "Of your own schedule; null for announcements.",
+    )
+    slot_at: Instant | None = of("slot", "The instant for which the schedule was due; null without one.")
     early: int | None = Field(description="Minutes before `slot_at`, of a message that says what comes; else null.")
-    title: str = Field(description="The subject, as it was sent.")
+    title: str = of("subject", "The subject, as it was sent.")
     body: str = Field(description="The text, as it was sent.")
     urgent: bool
     category: str
@@ -104,61 +115,20 @@ class NotificationBase(BaseModel):
     )
     acknowledged_at: Instant | None
     acknowledged_by: str = Field(description="Of a team: the name of the member who did. Empty otherwise.")
-    snooze_ends_at: Instant | None = Field(description="When the same is sent again, if it was snoozed.")
+    snooze_ends_at: Instant | None = of("snoozed_until", "When the same is sent again, if it was snoozed.")
     nag_at: Instant | None = Field(description="When it is sent again unless it is acknowledged; null if it is not.")
     nagged: int = Field(description="How often it was sent again; of such a message, its number.")
-    nag_of_id: UUID | None = Field(description="The id of the notification that it repeats; null if it repeats none.")
+    nag_of_id: UUID | None = of("nag_of", "The id of the notification that it repeats; null if it repeats none.")
     created_at: Instant
 
 
 class NotificationDocument(NotificationBase):
-    deliveries: list[DeliveryDocument]
+    # They must be prefetched with their channels.
+    deliveries: list[DeliveryDocument] = of(lambda one: documents(DeliveryDocument, one.ordered_deliveries()))
 
 
 class NotificationWithAttempts(NotificationBase):
-    deliveries: list[DeliveryWithAttempts]
-
-
-def document(notification: Notification, *, attempts: bool = False) -> dict[str, Any]:
-    """Its deliveries must be prefetched with their channels, and with their attempts (`history`) if those are shown."""
-    schedule_id = notification.origin_id if notification.origin == Notification.Origin.SCHEDULE else None
-    return fields_of(
-        NotificationDocument,
-        notification,
-        schedule_id=schedule_id,
-        slot_at=notification.slot,
-        snooze_ends_at=notification.snoozed_until,
-        nag_of_id=notification.nag_of,
-        title=notification.subject,
-        deliveries=[delivery_document(one, attempts=attempts) for one in notification.ordered_deliveries()],
-    )
-
-
-def delivery_document(delivery: Delivery, *, attempts: bool = False) -> dict[str, Any]:
-    return fields_of(
-        DeliveryWithAttempts if attempts else DeliveryDocument,
-        delivery,
-        channel_label=delivery.channel.label,
-        kind=delivery.provider,
-        reason=reason_of(delivery),
-        attempts=[_attempt(one) for one in delivery.history.all()] if attempts else None,
-    )
-
-
-def lengths(reading: Reading) -> list[dict[str, Any]]:
-    return [fields_of(Length, one) for one in reading.lengths]
-
-
-def reason(code: str, params: Any) -> dict[str, Any]:
-    return {"code": code, "params": params if isinstance(params, dict) else {}, "text": sentence(code, params)}
-
-
-def reason_of(row: Any) -> dict[str, Any]:
-    return reason(row.reason_code, row.reason_params)
-
-
-def _attempt(attempt: Attempt) -> dict[str, Any]:
-    return fields_of(AttemptDocument, attempt, ended_at=attempt.finished_at, reason=reason_of(attempt))
+    deliveries: list[DeliveryWithAttempts] = of(lambda one: documents(DeliveryWithAttempts, one.ordered_deliveries()))
 
 
 FURTHEST = timedelta(days=366)
@@ -218,8 +188,8 @@ def list_notifications(
             span = Span(page.limit + 1, below=below)
             rows = rows.filter(id__in=candidates(channels, states, period, span, without))
     if given.keys() & {"origin", "subject__icontains"}:
-        return paging.answer_search(with_deliveries(rows), request, page, document, among=among)
-    return paging.answer_page(with_deliveries(rows), request, page, document)
+        return paging.answer_search(with_deliveries(rows), request, page, NotificationDocument, among=among)
+    return paging.answer_page(with_deliveries(rows), request, page, NotificationDocument)
 
 
 def _channel_ids(user: User, channel_id: UUID | None) -> list[UUID]:
@@ -231,14 +201,14 @@ def _channel_ids(user: User, channel_id: UUID | None) -> list[UUID]:
 @router.get("/{uuid:notification_id}", response=NotificationWithAttempts, summary="Read a notification")
 def read_notification(request: ApiRequest, notification_id: UUID) -> HttpResponse:
     """With each delivery and each attempt, and why it failed or waits."""
-    return answer(document(_read(request, notification_id), attempts=True))
+    return answer(fields_of(NotificationWithAttempts, _read(request, notification_id)))
 
 
 @router.post("/{uuid:notification_id}/cancel", response=NotificationWithAttempts, summary="Cancel a notification")
 def cancel_notification(request: ApiRequest, notification_id: UUID) -> HttpResponse:
     """Cancels messages that have not gone out. One that is being sent may arrive; it gets no further try."""
     withdrawal.cancel(Notification.objects.for_user(request.auth.user).filter(id=notification_id))
-    return answer(document(_read(request, notification_id), attempts=True))
+    return answer(fields_of(NotificationWithAttempts, _read(request, notification_id)))
 
 
 @router.post(
@@ -301,7 +271,7 @@ def _member(request: ApiRequest) -> User | None:
 def _answered(request: ApiRequest, own: Notification, is_first: bool) -> HttpResponse:
     if not is_first:
         raise conflict("It was answered before. Nothing changed.")
-    return answer(document(_read(request, own.id), attempts=True))
+    return answer(fields_of(NotificationWithAttempts, _read(request, own.id)))
 
 
 def _read(request: ApiRequest, notification_id: UUID) -> Notification:

@@ -12,11 +12,11 @@ from pydantic import BaseModel, FailFast, Field, model_validator
 
 from api.protocol import paging, versions
 from api.protocol.access import ApiRequest, Bearer
-from api.protocol.answers import answer, fields_of
+from api.protocol.answers import answer, documents, fields_of
 from api.protocol.fields import Body, Instant, Partial, Replacement, Texts, limited, one_of, shows
 from api.protocol.problems import FieldError, errors, invalid, require_unchanged
 from api.resources.event_bodies import Data, StoredId, Type
-from api.resources.notifications import Length, ReasonDocument, lengths, reason
+from api.resources.notifications import Length, ReasonDocument, reason
 from events.inputs.conditions_field import LONGEST_VALUE, MOST_CONDITIONS
 from events.inputs.rule_form import RuleForm
 from events.models import Event, Rule
@@ -295,7 +295,7 @@ def preview_rule(request: ApiRequest, body: PreviewBody) -> HttpResponse:
             conditions=[_checked(*one) for one in result.conditions],
             title=reading.subject,
             body=reading.body,
-            lengths=lengths(reading),
+            lengths=documents(Length, reading.lengths),
         )
     )
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 
 from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
-from api.protocol.answers import answer, fields_of
+from api.protocol.answers import answer, documents, fields_of, of
 from api.protocol.fields import Body, Instant, Search, one_of
 from api.protocol.problems import conflict
 from api.resources.notifications import ReasonDocument, reason_of
@@ -33,17 +33,17 @@ class RunDocument(BaseModel):
     id: UUID
     flow: str = Field(description="The name of the flow.")
     key: str = Field(description="The entity: of a flow, one run of a key is open at a time.")
-    title: str = Field(description="Of an incident that of its alert; of others the key.")
-    state: State = Field(description="`stopped`: it cannot go on, `reason` says why; somebody has to end it.")
-    phase: Phase | None = Field(description="Of an incident; null for runs of other flows.")
-    reason: ReasonDocument
+    title: str = of(incidents.title, "Of an incident that of its alert; of others the key.")
+    state: State = of("status", "`stopped`: it cannot go on, `reason` says why; somebody has to end it.")
+    phase: Phase | None = of(incidents.phase, "Of an incident; null for runs of other flows.")
+    reason: ReasonDocument = of(reason_of)
     waits_for: str = Field(description="The type of event that it waits for; empty while it does not wait.")
-    wait_ends_at: Instant | None = Field(description="Until when it waits; null: without a limit, or not at all.")
+    wait_ends_at: Instant | None = of("wait_until", "Until when it waits; null: without a limit, or not at all.")
     applied: int = Field(description="How many events it has handled.")
     begun: int = Field(description="How many steps it has begun.")
-    correlation_id: str
+    correlation_id: str = of("chain")
     created_at: Instant
-    updated_at: Instant
+    updated_at: Instant = of("changed_at")
     ended_at: Instant | None = Field(description="When it finished; null while it has not.")
 
 
@@ -56,8 +56,8 @@ class StepDocument(BaseModel):
     state: Annotated[str, one_of(Step.words.states)] = Field(
         description="`dead` and `unknown` wait for a person: retry or skip it."
     )
-    held: bool = Field(description="Whether it begins when another one of its name has ended.")
-    reason: ReasonDocument
+    held: bool = of("is_held", "Whether it begins when another one of its name has ended.")
+    reason: ReasonDocument = of(reason_of)
     tries: int
     replays: int
     created_at: Instant
@@ -67,17 +67,17 @@ class StepDocument(BaseModel):
 class RunEventDocument(BaseModel):
     """An event of the run, and what the flow made of it."""
 
-    id: str = Field(description="Your id of it, for `GET /events/{event_id}`.")
-    type: str
+    id: str = of("event.key", "Your id of it, for `GET /events/{event_id}`.")
+    type: str = of("event.type")
     outcome: Annotated[str, one_of(FlowEffect.Outcome.values)] = Field(
         description="`ignored`: nothing followed; `stopped`: the run cannot go on."
     )
-    reason: ReasonDocument
-    handled_at: Instant = Field(description="When the flow handled it.")
+    reason: ReasonDocument = of(reason_of)
+    handled_at: Instant = of("at", "When the flow handled it.")
 
 
 class RunWithSteps(RunDocument):
-    data: Any = Field(description="What the flow remembers: an object of up to 64 KiB.")
+    data: Any = of("state", "What the flow remembers: an object of up to 64 KiB.")
     steps: list[StepDocument] = Field(description="Oldest first; of more than 100, those that failed and the newest.")
     events: list[RunEventDocument] = Field(description="The newest first; at most 100.")
     notification_ids: list[UUID] = Field(description="The messages that it sent, the newest first; at most 100.")
@@ -85,36 +85,6 @@ class RunWithSteps(RunDocument):
 
 class Why(Body):
     reason: str = Field("", max_length=300, description="Why, for people. It is kept.")
-
-
-def document(run: Run, **more: Any) -> dict[str, Any]:
-    return fields_of(
-        RunWithSteps if more else RunDocument,
-        run,
-        state=run.status,
-        title=incidents.title(run),
-        phase=incidents.phase(run),
-        reason=reason_of(run),
-        wait_ends_at=run.wait_until,
-        correlation_id=run.chain,
-        updated_at=run.changed_at,
-        **more,
-    )
-
-
-def _step(step: Step) -> dict[str, Any]:
-    return fields_of(StepDocument, step, held=step.is_held, reason=reason_of(step))
-
-
-def _event(effect: FlowEffect) -> dict[str, Any]:
-    return fields_of(
-        RunEventDocument,
-        effect,
-        id=effect.event.key,
-        type=effect.event.type,
-        reason=reason_of(effect),
-        handled_at=effect.at,
-    )
 
 
 @router.get("", response=paging.Page[RunDocument], summary="List runs of flows")
@@ -141,7 +111,7 @@ def list_runs(
         rows = rows.filter(Q(state__phase=phase) | Q(ended_at__isnull=False), flow=Incident.name)
     elif phase is not None:
         rows = rows.filter(state__phase=phase, ended_at=None)
-    return paging.answer_search(rows, request, page, document, among=among if given or phase else None)
+    return paging.answer_search(rows, request, page, RunDocument, among=among if given or phase else None)
 
 
 @router.get("/{uuid:run_id}", response=RunWithSteps, summary="Read a run")
@@ -149,9 +119,9 @@ def read_run(request: ApiRequest, run_id: UUID) -> HttpResponse:
     """With what it remembers, its steps, its events, and the messages that it sent."""
     run = Run.objects.own(request.auth.user, id=run_id)
     of_run = history.read(run)
-    steps, events = [_step(one) for one in of_run.steps], [_event(one) for one in of_run.effects]
-    sent = [str(one.id) for one in of_run.messages]
-    return answer(document(run, data=run.state, steps=steps, events=events, notification_ids=sent))
+    steps, events = documents(StepDocument, of_run.steps), documents(RunEventDocument, of_run.effects)
+    sent = [one.id for one in of_run.messages]
+    return answer(fields_of(RunWithSteps, run, steps=steps, events=events, notification_ids=sent))
 
 
 @router.post("/{uuid:run_id}/end", response=RunDocument, summary="End a run")
@@ -159,7 +129,7 @@ def end_run(request: ApiRequest, run_id: UUID, body: Why) -> HttpResponse:
     """Also a stopped one. Its open steps are cancelled; what was sent stays. Its key may begin another run."""
     if not changes.end(Run.objects.own(request.auth.user, id=run_id), _who(request), body.reason):
         raise conflict("The run has ended before.")
-    return answer(document(Run.objects.own(request.auth.user, id=run_id)))
+    return answer(fields_of(RunDocument, Run.objects.own(request.auth.user, id=run_id)))
 
 
 @router.post("/{uuid:run_id}/acknowledge", response={202: RunDocument}, summary="Acknowledge an incident")
@@ -195,7 +165,7 @@ def _act(request: ApiRequest, run_id: UUID, type: str) -> HttpResponse:
         raise conflict("It is not an open incident. Nothing changed.")
     before = incidents.phase(run)
     after = "resolved" if type == RESOLVED or before == "resolved" else "acknowledged"
-    return answer(document(run) | {"phase": after}, 202)
+    return answer(fields_of(RunDocument, run, phase=after), 202)
 
 
 def _who(request: ApiRequest) -> Who:
@@ -207,4 +177,4 @@ def _on_step(request: ApiRequest, run_id: UUID, step_id: UUID, act: Callable[[Qu
     get_object_or_404(rows)
     if not act(rows).changed:
         raise conflict("This step has not failed. Nothing changed.")
-    return answer(_step(rows.get()), 202)
+    return answer(fields_of(StepDocument, rows.get()), 202)

@@ -1,5 +1,6 @@
 """Status pages with their incidents, and badges: what strangers see of watches."""
 
+from functools import partial
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -11,7 +12,7 @@ from pydantic import BaseModel, Field
 
 from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
-from api.protocol.answers import answer, fields_of
+from api.protocol.answers import answer, fields_of, of
 from api.protocol.fields import Body, Instant, Partial, Replacement, Texts, limited, shows, valid
 from api.protocol.problems import FieldError, conflict, invalid, require_unchanged, require_valid
 from common.admin.base import as_uuid
@@ -48,8 +49,11 @@ class StatusPageDocument(BaseModel):
     id: UUID
     slug: str
     url: str = Field(description="The page; its feed is `feed` below it.")
-    watch_ids: list[UUID]
-    subscribers: int = Field(description="How many addresses get its incidents by mail.")
+    watch_ids: list[UUID] = of(lambda page: shown_ids(page))
+    subscribers: int = of(
+        lambda page: page.subscribers.filter(confirmed_at__isnull=False).count(),
+        "How many addresses get its incidents by mail.",
+    )
 
 
 class PublicIncidentBody(Body):
@@ -69,7 +73,7 @@ class PublicIncidentDocument(BaseModel):
     id: UUID
     title: str
     text: str
-    is_over: bool = Field(description="Whether it has ended.")
+    is_over: bool = of(lambda incident: incident.ended_at is not None, "Whether it has ended.")
     began_at: Instant = Field(description="When it was published, or when the incident began that it was made of.")
     updated_at: Instant
     ended_at: Instant | None = Field(description="When it ended; null while it is open.")
@@ -91,22 +95,14 @@ class BadgeDocument(BaseModel):
     url: str = Field(description="Append `.svg` for the picture, `.json` or `.shields` for its data.")
 
 
-def document(page: StatusPage) -> dict[str, Any]:
-    confirmed = page.subscribers.filter(confirmed_at__isnull=False).count()
-    return fields_of(StatusPageDocument, page, watch_ids=shown_ids(page), subscribers=confirmed)
+document = partial(fields_of, StatusPageDocument)
+incident_document = partial(fields_of, PublicIncidentDocument)
+badge_document = partial(fields_of, BadgeDocument)
 
 
 def shown_ids(page: StatusPage) -> list[str]:
     """Of its watches that are not deleted."""
     return sorted(str(watch.id) for watch in page.watches.all() if watch.deleted_at is None)
-
-
-def incident_document(incident: PublicIncident) -> dict[str, Any]:
-    return fields_of(PublicIncidentDocument, incident, is_over=incident.ended_at is not None)
-
-
-def badge_document(badge: Badge) -> dict[str, Any]:
-    return fields_of(BadgeDocument, badge)
 
 
 def make(user: User, body: StatusPageBody, page: StatusPage | None = None) -> StatusPage:

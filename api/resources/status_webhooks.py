@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 from uuid import UUID
 
 from django.db import transaction
@@ -18,11 +18,11 @@ from pydantic import AfterValidator, BaseModel, Field, WithJsonSchema as Shown
 
 from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
-from api.protocol.answers import answer, fields_of, secret_answer
+from api.protocol.answers import answer, fields_of, of, secret_answer
 from api.protocol.fields import Body, Instant, Partial, Replacement, Texts, one_of
 from api.protocol.idempotency import HEADER
 from api.protocol.problems import FieldError, conflict, errors, invalid, require_unchanged
-from api.resources.channels.documents import health
+from api.resources.channels.documents import disabled_reason
 from api.resources.channels.operations import TestSent, etag, locked, test_sent, too_many
 from api.resources.notifications import ReasonDocument
 from notifications import providers
@@ -76,12 +76,17 @@ class StatusWebhookCode(Body):
 class StatusWebhook(BaseModel):
     id: UUID
     label: str
-    address: str = Field(description="The part of the URL that is not a secret.")
-    types: list[Annotated[str, one_of(sorted(CHOICES))]]
-    everybody: bool
-    state: Literal["unverified", "enabled", "disabled"] = Field(description="`unverified` until its code is entered.")
-    disabled_reason: ReasonDocument
-    failing_started_at: Instant | None
+    address: str = of("summary", "The part of the URL that is not a secret.")
+    types: list[Annotated[str, one_of(sorted(CHOICES))]] = of(
+        lambda channel: t if isinstance(t := channel.address.get("types"), list) else []
+    )
+    everybody: bool = of(lambda channel: channel.address.get("everybody") is True)
+    state: Literal["unverified", "enabled", "disabled"] = of(
+        lambda channel: "enabled" if channel.state == "verified" else channel.state,
+        "`unverified` until its code is entered.",
+    )
+    disabled_reason: ReasonDocument = of(disabled_reason)
+    failing_started_at: Instant | None = of("failing_since")
     created_at: Instant
 
 
@@ -191,17 +196,7 @@ def enable_status_webhook(request: ApiRequest, webhook_id: UUID) -> HttpResponse
         return _show(channel)
 
 
-def document(channel: Channel) -> dict[str, Any]:
-    types = channel.address.get("types")
-    return fields_of(
-        StatusWebhook,
-        channel,
-        address=channel.summary,
-        types=types if isinstance(types, list) else [],
-        everybody=channel.address.get("everybody") is True,
-        **health(channel),
-        state="enabled" if channel.state == "verified" else channel.state,
-    )
+document = partial(fields_of, StatusWebhook)
 
 
 def _own(request: ApiRequest) -> QuerySet[Channel]:

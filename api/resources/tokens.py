@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 from django.http import Http404, HttpResponse
@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field, WithJsonSchema as Shown
 
 from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer, unauthorised
-from api.protocol.answers import answer, fields_of, secret_answer
+from api.protocol.answers import answer, documents, fields_of, secret_answer
 from api.protocol.fields import Body, Instant, Texts, limited, one_of
 from api.protocol.problems import FieldError, conflict, invalid, require_valid
 from common.uuid7 import uuid7
@@ -56,7 +56,7 @@ class TokenBody(Body):
 @router.get("", response=paging.Page[TokenDocument], summary="List the tokens")
 def list_tokens(request: ApiRequest) -> HttpResponse:
     """Those that are not revoked, newest first."""
-    return paging.answer_all(map(document, tokens.valid_tokens(request.auth.user)))
+    return paging.answer_all(documents(TokenDocument, tokens.valid_tokens(request.auth.user)))
 
 
 @router.post("", response={201: NewToken}, summary="Make a token", auth=_MAKER)
@@ -73,13 +73,13 @@ def create_token(request: ApiRequest, body: TokenBody) -> HttpResponse:
         )
     row.refresh_from_db()
     location = reverse("api:read_token", args=[row.id])
-    return secret_answer(document(row) | {"token": token}, 201, Location=location)
+    return secret_answer(fields_of(TokenDocument, row) | {"token": token}, 201, Location=location)
 
 
 @router.get("/{uuid:token_id}", response=TokenDocument, summary="Read a token")
 def read_token(request: ApiRequest, token_id: UUID) -> HttpResponse:
     """Unless it is revoked."""
-    return answer(document(_own(request, token_id)))
+    return answer(fields_of(TokenDocument, _own(request, token_id)))
 
 
 @router.post("/{uuid:token_id}/rotate", response=NewToken, summary="Replace the secret of a token", auth=_MAKER)
@@ -88,7 +88,7 @@ def rotate_token(request: ApiRequest, token_id: UUID) -> HttpResponse:
     shown = _own(request, token_id)
     if (rotated := tokens.rotate(request.auth, shown.id)) is None:
         raise conflict("This token has not made it. Use the one that has, or make another.")
-    return secret_answer(document(rotated[0]) | {"token": rotated[1]})
+    return secret_answer(fields_of(TokenDocument, rotated[0]) | {"token": rotated[1]})
 
 
 @router.delete("/{uuid:token_id}", response={204: None}, summary="Revoke a token")
@@ -97,10 +97,6 @@ def revoke_token(request: ApiRequest, token_id: UUID) -> HttpResponse:
     if not tokens.revoke(request.auth.user, token_id):
         raise Http404
     return HttpResponse(status=204)
-
-
-def document(token: ApiToken) -> dict[str, Any]:
-    return fields_of(TokenDocument, token)
 
 
 def _own(request: ApiRequest, token_id: UUID) -> ApiToken:

@@ -2,7 +2,7 @@
 
 from contextlib import AbstractContextManager
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 from django.db.models import QuerySet
@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 
 from api.protocol import paging, versions
 from api.protocol.access import ApiRequest, Bearer
-from api.protocol.answers import answer, fields_of
+from api.protocol.answers import answer, fields_of, of
 from api.protocol.fields import Body, Instant, Partial, Replacement, one_of, shows
 from api.protocol.problems import FieldError, conflict, invalid, require_unchanged, require_valid
 from common.forms import versioned_form
@@ -58,12 +58,12 @@ class TopicDocument(BaseModel):
 class TopicEvent(BaseModel):
     """The progress of an event of the topic."""
 
-    id: str
+    id: str = of("key")
     type: str
     state: Annotated[str, one_of(Event.words.states)] = Field(description="Of the event.")
-    audience: int | None = Field(description="How many were subscribed; null until telling them begins.")
-    told: int = Field(description="How many of these have been dealt with.")
-    received_at: Instant
+    audience: int | None = of("batch.size", "How many were subscribed; null until telling them begins.")
+    told: int = of(lambda event: event.batch.told if event.batch else 0, "How many of these have been dealt with.")
+    received_at: Instant = of("created_at")
 
 
 class AddressBody(Body):
@@ -80,7 +80,7 @@ class Added(BaseModel):
 @router.get("", response=paging.Page[TopicDocument], summary="List your topics")
 def list_topics(request: ApiRequest, page: Query[paging.PageParameters]) -> HttpResponse:
     """Newest first."""
-    return paging.answer_page(_own(request), request, page, document)
+    return paging.answer_page(_own(request), request, page, TopicDocument)
 
 
 @router.post("", response={201: TopicDocument}, summary="Make a topic")
@@ -129,7 +129,7 @@ def delete_topic(request: ApiRequest, slug: str) -> HttpResponse:
 def list_topic_events(request: ApiRequest, slug: str, page: Query[paging.PageParameters]) -> HttpResponse:
     """Newest first, with how many subscribers each has been told to."""
     result = _find(request, slug).events.select_related("batch").defer("data", "batch__message", "batch__job_payload")
-    return paging.answer_page(result, request, page, _told)
+    return paging.answer_page(result, request, page, TopicEvent)
 
 
 @router.get(
@@ -141,7 +141,7 @@ def list_topic_events(request: ApiRequest, slug: str, page: Query[paging.PagePar
 def list_added(request: ApiRequest, slug: str, page: Query[paging.PageParameters]) -> HttpResponse:
     """Newest first. Who subscribed by themselves is not among them."""
     result = Subscription.objects.filter(topic=_find(request, slug)).exclude(address="")
-    return paging.answer_page(result, request, page, partial(fields_of, Added))
+    return paging.answer_page(result, request, page, Added)
 
 
 @router.post(
@@ -173,20 +173,7 @@ def remove_person(request: ApiRequest, slug: str, subscription_id: UUID) -> Http
     return HttpResponse(status=204)
 
 
-def document(topic: Topic) -> dict[str, Any]:
-    """It must have `subscribers`."""
-    return fields_of(TopicDocument, topic)
-
-
-def _told(event: Event) -> dict[str, Any]:
-    return fields_of(
-        TopicEvent,
-        event,
-        id=event.key,
-        audience=event.batch and event.batch.size,
-        told=event.batch.told if event.batch else 0,
-        received_at=event.created_at,
-    )
+document = partial(fields_of, TopicDocument)
 
 
 def _show(topic: Topic, status: int = 200, **headers: str) -> HttpResponse:
@@ -211,7 +198,7 @@ class OpenTopic(BaseModel):
     id: UUID
     name: str
     description: str = Field(description="What it is about.")
-    by: str = Field(description="Its owner's name, which may be empty.")
+    by: str = of("user.name", "Its owner's name, which may be empty.")
 
 
 class SubscriptionBody(Body):
@@ -224,7 +211,7 @@ class SubscriptionReplacement(SubscriptionBody, Replacement):
 
 class SubscriptionDocument(BaseModel):
     id: UUID
-    topic: OpenTopic = Field(description="What you subscribe to.")
+    topic: OpenTopic = of(lambda one: fields_of(OpenTopic, one.topic), "What you subscribe to.")
     channel_ids: list[UUID] = Field(description="Empty: all that work, less queues.")
     joined_at: Instant = Field(description="When you subscribed, or were added.")
 
@@ -233,14 +220,14 @@ class SubscriptionDocument(BaseModel):
 def list_subscriptions(request: ApiRequest, page: Query[paging.PageParameters]) -> HttpResponse:
     """Newest first, with those to which somebody else has added you."""
     result = Subscription.objects.for_user(request.auth.user).current().select_related("topic__user")
-    return paging.answer_page(result, request, page, subscription_document)
+    return paging.answer_page(result, request, page, SubscriptionDocument)
 
 
 @subscriptions_router.get("/topics", response=paging.Page[OpenTopic], summary="List topics to subscribe to")
 def list_open_topics(request: ApiRequest, page: Query[paging.PageParameters]) -> HttpResponse:
     """Newest first: open ones, your own, and those to which you were added."""
     result = Topic.objects.to_join(request.auth.user).select_related("user")
-    return paging.answer_page(result, request, page, _open_topic)
+    return paging.answer_page(result, request, page, OpenTopic)
 
 
 @subscriptions_router.put("/{uuid:topic_id}", response=SubscriptionDocument, summary="Subscribe to a topic")
@@ -249,10 +236,10 @@ def subscribe(request: ApiRequest, topic_id: UUID, body: SubscriptionReplacement
     user = request.auth.user
     topic = get_object_or_404(Topic.objects.to_join(user).select_related("user"), id=topic_id)
     own = Subscription.objects.for_user(user).current().filter(topic=topic).select_related("topic__user")
-    require_unchanged(body, lambda: {} if (one := own.first()) is None else subscription_document(one))
+    require_unchanged(body, lambda: {} if (one := own.first()) is None else fields_of(SubscriptionDocument, one))
     form = ChannelsForm({"channels": body.channel_ids}, user)
     require_valid(form)
-    return answer(subscription_document(subscriptions.join(user, topic, form.chosen)))
+    return answer(fields_of(SubscriptionDocument, subscriptions.join(user, topic, form.chosen)))
 
 
 @subscriptions_router.delete("/{uuid:topic_id}", response={204: None}, summary="Unsubscribe from a topic")
@@ -261,11 +248,3 @@ def unsubscribe(request: ApiRequest, topic_id: UUID) -> HttpResponse:
     own = Subscription.objects.own(request.auth.user, topic=topic_id)
     subscriptions.leave(own.id)
     return HttpResponse(status=204)
-
-
-def subscription_document(subscription: Subscription) -> dict[str, Any]:
-    return fields_of(SubscriptionDocument, subscription, topic=_open_topic(subscription.topic))
-
-
-def _open_topic(topic: Topic) -> dict[str, Any]:
-    return fields_of(OpenTopic, topic, by=topic.user.name)

@@ -8,10 +8,10 @@ from ninja import Router
 from pydantic import BaseModel, Field
 
 from api.protocol.access import ApiRequest, Bearer
-from api.protocol.answers import answer, fields_of
+from api.protocol.answers import answer, documents, of
 from api.protocol.fields import Instant, one_of
 from api.resources.notifications import ReasonDocument, reason
-from events.intake.trace import Row, trace
+from events.intake.trace import Row, Try, trace
 from events.models import Event, Run, Step
 from jobs.models import Batch, Job
 from notifications.models import Delivery
@@ -23,6 +23,10 @@ _STATES = dict.fromkeys([*Run.Status.values, *(state for model in _WORK for stat
 _OUTCOMES = dict(outcome for model in _WORK for outcome in model.words.outcomes)
 
 
+def _reason(row: Row | Try) -> dict[str, Any]:
+    return reason(row.reason.code, row.reason.params)
+
+
 class TryDocument(BaseModel):
     """One attempt."""
 
@@ -31,7 +35,7 @@ class TryDocument(BaseModel):
     ended: float | None = Field(description="When it ended, likewise; null while it is under way.")
     worker: str = Field(description="The process that made it.")
     outcome: Annotated[str, one_of(_OUTCOMES)] = Field(description="Empty while it is under way.")
-    reason: ReasonDocument
+    reason: ReasonDocument = of(_reason)
 
 
 class RowDocument(BaseModel):
@@ -39,7 +43,7 @@ class RowDocument(BaseModel):
 
     kind: Literal["event", "run", "job", "batch", "step", "delivery"] = Field(description="What it is.")
     id: str = Field(description="Of an event your id of it; of a delivery its idempotency key; else that of the row.")
-    recorded_at: Instant
+    recorded_at: Instant = of("at")
     seconds: float = Field(description="When it was recorded, in seconds since the first row.")
     queue: str = Field(description="A queue of workers, the kind of a delivery's channel, or a pulled queue's label.")
     type: str = Field(description="The type of an event, the kind of a job, a flow, a step of one, or a title.")
@@ -47,8 +51,8 @@ class RowDocument(BaseModel):
     consumers: list[str] = Field(description="The rules and flows of an event; a delivery's channel, or who pulled it.")
     key: str = Field(description="The first texts and numbers of its data; of a run its key.")
     state: Annotated[str, one_of(_STATES)] = Field(description="That of its row.")
-    reason: ReasonDocument
-    tries: list[TryDocument] = Field(description="The oldest first.")
+    reason: ReasonDocument = of(_reason)
+    tries: list[TryDocument] = of(lambda row: documents(TryDocument, row.tries), "The oldest first.")
     notification_id: UUID | None = Field(description="Whose delivery it is, or what a job has sent; else null.")
     told: int | None = Field(description="How many people an event or a batch has reached; null without an audience.")
 
@@ -65,11 +69,5 @@ def read_trace(request: ApiRequest, correlation_id: str) -> HttpResponse:
     result = trace(correlation_id, request.auth.user)
     if not result.rows:
         raise Http404
-    rows = [_row(one) for one in result.rows]
-    return answer({"correlation_id": correlation_id, "items": rows, "more": result.more})
-
-
-def _row(row: Row) -> dict[str, Any]:
-    tries = [fields_of(TryDocument, one, reason=reason(one.reason.code, one.reason.params)) for one in row.tries]
-    why = reason(row.reason.code, row.reason.params)
-    return fields_of(RowDocument, row, recorded_at=row.at, tries=tries, reason=why)
+    items = documents(RowDocument, result.rows)
+    return answer({"correlation_id": correlation_id, "items": items, "more": result.more})

@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 
 from api.protocol import paging, versions
 from api.protocol.access import ApiRequest, Bearer
-from api.protocol.answers import answer, fields_of
+from api.protocol.answers import answer, fields_of, of
 from api.protocol.fields import (
     Body,
     Instant,
@@ -54,7 +54,7 @@ class PingDocument(BaseModel):
 
     number: int = Field(description="Counted from 1.")
     kind: Annotated[str, one_of(Ping.Kind.values)] = Field(description="What it reported.")
-    pinged_at: Instant = Field(description="When it came.")
+    pinged_at: Instant = of("at", "When it came.")
     rid: str = Field(description="What tells runs apart that overlap; empty for none.")
     exit_code: int | None = Field(description="As its address said; null where it said none.")
     seconds: float | None = Field(description="How long the run took that it ended, if it had a start.")
@@ -112,7 +112,7 @@ class WatchDocument(BaseModel):
         description="`new` before the first ping; `down` after a miss or a failure, until the next success."
     )
     version: int
-    ping_url: str = Field(description="The address to request. Anyone who knows it can ping.")
+    ping_url: str = of("url", "The address to request. Anyone who knows it can ping.")
     slug_url: str = Field(description="The same by your ping key and its slug; empty without a slug.")
     period: int | None = Field(description="A ping is expected so long after the last one; null with a `timing`.")
     timing: TimingDocument | None = Field(description="Or at the slots of a rule; null with a `period`.")
@@ -120,10 +120,10 @@ class WatchDocument(BaseModel):
     channel_ids: list[UUID]
     nag_channel_ids: list[UUID]
     stays_paused: bool = Field(description="Whether a paused one stays so when a ping comes.")
-    expected: str = Field(description="When a ping is expected, in words.")
+    expected: str = of(when, "When a ping is expected, in words.")
     expected_at: Instant | None = Field(description="When the next ping is expected; null if none is.")
-    deadline_at: Instant | None = Field(description="The end of its grace: then it is missed.")
-    state_started_at: Instant = Field(description="Since when it has this state.")
+    deadline_at: Instant | None = of("deadline", "The end of its grace: then it is missed.")
+    state_started_at: Instant = of("state_since", "Since when it has this state.")
     last_ping_at: Instant | None = Field(description="When its last ping came; null before the first.")
     ping_count: int = Field(description="All pings so far.")
     created_at: Instant
@@ -138,10 +138,6 @@ def document(watch: Watch) -> dict[str, Any]:
     return fields_of(
         WatchDocument,
         watch,
-        ping_url=watch.url,
-        expected=when(watch),
-        deadline_at=watch.deadline,
-        state_started_at=watch.state_since,
         channel_ids=[channel.id for channel in watch.ordered_channels()],
         in_order=bool(watch.channel_order),
         **timing.fields(_rule(watch), watch),
@@ -257,9 +253,7 @@ def read_watch(request: ApiRequest, watch_id: UUID) -> HttpResponse:
 def list_pings(request: ApiRequest, watch_id: UUID, page: Query[paging.PageParameters]) -> HttpResponse:
     """Newest first: at most 100, with their output."""
     pings = Watch.objects.own(request.auth.user, id=watch_id).pings.all()
-    return paging.answer_page(
-        pings, request, page, lambda one: fields_of(PingDocument, one, pinged_at=one.at), "number"
-    )
+    return paging.answer_page(pings, request, page, PingDocument, "number")
 
 
 @router.put("/{uuid:watch_id}", response=WatchDocument, summary="Replace a watch")

@@ -1,6 +1,7 @@
 """A channel in bodies and answers, without its secrets there, and the kinds that there are."""
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -8,8 +9,8 @@ from django import forms
 from django.forms.utils import pretty_name
 from pydantic import BaseModel, Field
 
-from api.protocol.answers import fields_of
-from api.protocol.fields import Body, FewNames, Instant, Partial, Replacement, limited, one_of, written
+from api.protocol.answers import fields_of, of
+from api.protocol.fields import Body, FewNames, Instant, Partial, Replacement, limited, one_of
 from api.protocol.problems import FieldError, errors, invalid, require_valid
 from api.resources.notifications import ReasonDocument, reason
 from notifications import providers
@@ -21,18 +22,25 @@ from notifications.providers.base import Provider
 from people.models import User
 
 
+def disabled_reason(channel: Channel) -> dict[str, Any]:
+    return reason(channel.disabled_code, channel.disabled_params)
+
+
 class ChannelDocument(BaseModel):
     id: UUID
-    kind: str
+    kind: str = of("provider")
     label: str
     summary: str = Field(description="The address in one line.")
-    fields: dict[str, Any]
-    state: Literal["ready", "unverified", "disabled"] = Field(description="`unverified` until its code is entered.")
+    fields: dict[str, Any] = of(lambda channel: _fields(channel))
+    state: Literal["ready", "unverified", "disabled"] = of(
+        lambda channel: "ready" if channel.state == "verified" else channel.state,
+        "`unverified` until its code is entered.",
+    )
     verified_at: Instant | None
     disabled_at: Instant | None
-    disabled_reason: ReasonDocument
-    may_enable: bool = Field(description="Whether `enable` works: an operator did not disable it.")
-    failing_started_at: Instant | None = Field(description="Nothing has arrived since.")
+    disabled_reason: ReasonDocument = of(disabled_reason)
+    may_enable: bool = of("is_owners_to_enable", "Whether `enable` works: an operator did not disable it.")
+    failing_started_at: Instant | None = of("failing_since", "Nothing has arrived since.")
     use_for_new: bool = Field(description="Whether the pages choose it for new reminders and rules.")
     on_unknown: Annotated[str, one_of(["", *Channel.OnUnknown.values])] = Field(
         description="What to do if the outcome is unknown; empty: what its kind does."
@@ -62,35 +70,19 @@ class FieldDocument(BaseModel):
 class KindDocument(BaseModel):
     kind: str
     label: str
-    notice: str = Field(description="What to know of this installation's configuration.")
-    fields: list[FieldDocument] = Field(description="The `fields` that a new one takes.")
-
-
-def document(channel: Channel) -> dict[str, Any]:
-    return fields_of(
-        ChannelDocument,
-        channel,
-        kind=channel.provider,
-        fields=_fields(channel),
-        state="ready" if channel.state == "verified" else channel.state,
-        **health(channel),
-        may_enable=channel.is_owners_to_enable,
+    notice: str = of(lambda provider: provider.notice(), "What to know of this installation's configuration.")
+    fields: list[FieldDocument] = of(
+        lambda provider: field_documents(provider.form), "The `fields` that a new one takes."
     )
 
 
-def health(channel: Channel) -> dict[str, Any]:
-    why = reason(channel.disabled_code, channel.disabled_params)
-    return {"disabled_reason": why, "failing_started_at": written(channel.failing_since)}
+document = partial(fields_of, ChannelDocument)
 
 
 def _fields(channel: Channel) -> dict[str, Any]:
     """Empty for a kind that is not installed, and for an address that is damaged."""
     provider = providers.find(channel.provider)
     return provider.form_initial(Destination(channel.address)) if provider and isinstance(channel.address, dict) else {}
-
-
-def kind_document(provider: Provider) -> dict[str, Any]:
-    return fields_of(KindDocument, provider, notice=provider.notice(), fields=field_documents(provider.form))
 
 
 def field_documents(form: type[forms.Form]) -> list[dict[str, Any]]:

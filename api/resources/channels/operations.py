@@ -11,9 +11,9 @@ from django.utils import timezone
 from ninja import Query, Router
 from pydantic import BaseModel, Field
 
-from api.protocol import paging, versions
+from api.protocol import answers, paging, versions
 from api.protocol.access import ApiRequest, Bearer
-from api.protocol.answers import answer, fields_of, secret_answer
+from api.protocol.answers import answer, fields_of, of, secret_answer
 from api.protocol.fields import Body, Instant, Search, limited, written
 from api.protocol.idempotency import HEADER
 from api.protocol.problems import FieldError, Problem, conflict, invalid, require_unchanged, require_valid
@@ -25,7 +25,6 @@ from api.resources.channels.documents import (
     NewChannel,
     NewChannelDocument,
     document,
-    kind_document,
     provider_of,
 )
 from common.database import encryption
@@ -83,7 +82,7 @@ def list_channels(
 @router.get("/kinds", response=paging.Page[KindDocument], summary="List the kinds of channel")
 def list_kinds(request: ApiRequest) -> HttpResponse:
     """Each with the fields that a new channel of it takes."""
-    return paging.answer_all(map(kind_document, providers.all()))
+    return paging.answer_all(answers.documents(KindDocument, providers.all()))
 
 
 @router.post("", response={201: NewChannelDocument}, summary="Add a channel")
@@ -165,7 +164,7 @@ class CodeBody(Body):
 
 class TestSent(BaseModel):
     notification_id: UUID = Field(description="`GET /notifications/{notification_id}` says what became of it.")
-    delivery_id: UUID
+    delivery_id: UUID = of("id")
 
 
 class NewSecret(BaseModel):
@@ -218,8 +217,9 @@ def test_channel(request: ApiRequest, channel_id: UUID) -> HttpResponse:
 def test_sent(delivery_id: UUID) -> HttpResponse:
     """`Location` is where its result stands."""
     delivery = Delivery.objects.get(id=delivery_id)
-    sent = fields_of(TestSent, delivery, delivery_id=delivery.id)
-    return answer(sent, 202, Location=reverse("api:read_notification", args=[delivery.notification_id]))
+    return answer(
+        fields_of(TestSent, delivery), 202, Location=reverse("api:read_notification", args=[delivery.notification_id])
+    )
 
 
 @router.post("/{uuid:channel_id}/enable", response=ChannelDocument, summary="Enable a channel")

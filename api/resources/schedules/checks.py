@@ -11,12 +11,12 @@ from pydantic import BaseModel, Field
 
 from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
-from api.protocol.answers import answer, fields_of
+from api.protocol.answers import answer, documents, fields_of, of
 from api.protocol.fields import Instant
 from api.protocol.problems import conflict, too_many_checks
 from api.resources.channels.documents import field_document
 from api.resources.notifications import ReasonDocument, reason
-from api.resources.schedules import documents
+from api.resources.schedules import documents as schedules
 from api.resources.schedules.documents import CheckBody
 from api.resources.schedules.job import NotTaken, default_of
 from api.resources.schedules.operations import own
@@ -25,7 +25,6 @@ from jobs.checks import check_now as checks
 from jobs.checks.check_now import Checked
 from jobs.checks.recording import queue_of
 from jobs.checks.results import answered_at, not_taken, silent_since
-from jobs.kinds.base import JobKind
 from jobs.models import Job
 from jobs.reasons import JobCode
 from schedules.firing import fire
@@ -65,14 +64,20 @@ class JobKindDocument(BaseModel):
     name: str = Field(description="Its code: the `kind` of a job.")
     label: str
     about: str
-    queue: str = Field(description="The queue of workers that run it.")
+    queue: str = of(lambda kind: queue_of(kind.name), "The queue of workers that run it.")
     connection: str = Field(description="The kind of connection that it uses; empty: none.")
-    needs_connection: bool = Field(description="Whether it does not work without one.")
+    needs_connection: bool = of(
+        lambda kind: bool(kind.connection) and kind.needs_connection, "Whether it does not work without one."
+    )
     speaks: bool = Field(description="Whether it may say something, so that its schedule needs channels.")
-    placeholders: dict[str, str] = Field(description="What title and body may name, with an example of each.")
+    placeholders: dict[str, str] = of(
+        lambda kind: kind.examples(), "What title and body may name, with an example of each."
+    )
     title: str = Field(description="The title that it suggests, with placeholders.")
     body: str = Field(description="The text that it suggests, with placeholders.")
-    fields: list[JobKindField] = Field(description="The fields of its `payload`.")
+    fields: list[JobKindField] = of(
+        lambda kind: [_field(*named) for named in kind.form.base_fields.items()], "The fields of its `payload`."
+    )
 
 
 class CheckNowDocument(BaseModel):
@@ -80,18 +85,21 @@ class CheckNowDocument(BaseModel):
     outcome: Literal["checking", "spoke", "silent", "failed"] = Field(
         description="`checking`: it is under way. `spoke`: it would send something."
     )
-    reason: ReasonDocument = Field(description="What it found, or why the check failed.")
-    title: str | None = Field(description="The subject that it would send; null if it sends nothing.")
-    body: str | None = Field(description="The text that it would send; null if it sends nothing.")
-    not_taken: list[NotTaken]
-    silent_started_at: Instant | None
-    answered_at: Instant | None
+    reason: ReasonDocument = of(
+        lambda checked: reason(checked.reason.code, checked.reason.params) | {"text": checked.outcome_text},
+        "What it found, or why the check failed.",
+    )
+    title: str | None = of("text.subject", "The subject that it would send; null if it sends nothing.")
+    body: str | None = of("text.body", "The text that it would send; null if it sends nothing.")
+    not_taken: list[NotTaken] = of(lambda checked: not_taken(checked.reason.params))
+    silent_started_at: Instant | None = of(lambda checked: silent_since(checked.reason.params))
+    answered_at: Instant | None = of(lambda checked: answered_at(checked.reason.params))
 
 
 @kinds_router.get("", response=paging.Page[JobKindDocument], summary="List the kinds of job")
 def list_job_kinds(request: ApiRequest) -> HttpResponse:
     """Kinds of check that a schedule can make before it speaks."""
-    return paging.answer_all(map(_kind, kinds.offered()))
+    return paging.answer_all(documents(JobKindDocument, kinds.offered()))
 
 
 _CHECKED: dict[int, Any] = {200: CheckNowDocument, 202: CheckNowDocument}
@@ -104,7 +112,7 @@ def check_job(request: ApiRequest, body: CheckBody) -> HttpResponse:
     202 where that takes longer than a second: then the check at `Location` says it.
     """
     user = request.auth.user
-    requested = documents.typed_schedule(body, user, fire.read_clock().now)
+    requested = schedules.typed_schedule(body, user, fire.read_clock().now)
     return _checked(check_now.check_now(user, requested))
 
 
@@ -133,31 +141,8 @@ def _checked(checked: Checked, *, is_new: bool = True) -> HttpResponse:
     if checked.reason.code == JobCode.TOO_OFTEN:
         raise too_many_checks("Nothing was checked.", checked.reason)
     here = {"Location": reverse("api:get_check", args=[checked.id]), "Retry-After": "1"} if checked.is_open else {}
-    return answer(
-        fields_of(
-            CheckNowDocument,
-            checked,
-            reason=reason(checked.reason.code, checked.reason.params) | {"text": checked.outcome_text},
-            title=checked.text and checked.text.subject,
-            body=checked.text and checked.text.body,
-            not_taken=not_taken(checked.reason.params),
-            silent_started_at=silent_since(checked.reason.params),
-            answered_at=answered_at(checked.reason.params),
-        ),
-        202 if checked.is_open and is_new else 200,
-        **here,
-    )
-
-
-def _kind(kind: JobKind) -> dict[str, Any]:
-    return fields_of(
-        JobKindDocument,
-        kind,
-        queue=queue_of(kind.name),
-        needs_connection=bool(kind.connection) and kind.needs_connection,
-        placeholders=kind.examples(),
-        fields=[_field(name, field) for name, field in kind.form.base_fields.items()],
-    )
+    status = 202 if checked.is_open and is_new else 200
+    return answer(fields_of(CheckNowDocument, checked), status, **here)
 
 
 def _field(name: str, field: forms.Field) -> dict[str, Any]:

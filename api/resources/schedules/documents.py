@@ -8,7 +8,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field
 
-from api.protocol.answers import fields_of
+from api.protocol.answers import fields_of, of
 from api.protocol.fields import (
     Body,
     Data,
@@ -33,7 +33,7 @@ from jobs.batches import audiences
 from notifications.inputs.channels_form import form_values
 from notifications.models import Channel
 from people.models import User
-from schedules.inputs.audience_form import audience_of
+from schedules.inputs import audience_form
 from schedules.inputs.reminder_form import PLAIN, ReminderForm
 from schedules.models import Schedule
 from schedules.rules import KINDS, InvalidRule, Rule
@@ -46,6 +46,10 @@ class AudienceDocument(BaseModel):
     key: str
 
 
+def audience_of(row: Any) -> dict[str, str] | None:
+    return {"kind": row.audience, "key": row.audience_key} if row.audience else None
+
+
 def document(schedule: Schedule, channels: Sequence[UUID] | None = None, *, in_words: bool = True) -> dict[str, Any]:
     """`channels` are the ids of its channels, in order (None: read here). Words take as long as all else of it."""
     if channels is None:
@@ -54,18 +58,9 @@ def document(schedule: Schedule, channels: Sequence[UUID] | None = None, *, in_w
     return fields_of(
         ScheduleDocument,
         schedule,
-        type="reminder",
-        active=schedule.state == Schedule.State.ACTIVE,
-        schedule_type=schedule.kind,
         description=schedule.when if in_words else "",
-        time_zone=None if schedule.local_time else schedule.time_zone,
-        next_run_at=schedule.next_fire_at,
-        fired_count=schedule.fired_count + schedule.manual_count,
-        last_run_at=schedule.last_fired_at,
-        snooze_ends_at=schedule.snoozed_until,
         channel_ids=[*channels],
         job=job.document(schedule),
-        audience={"kind": schedule.audience, "key": schedule.audience_key} if schedule.audience else None,
         in_order=bool(schedule.channel_order),
         cron_expression=getattr(rule, "expression", None),
         **timing.fields(rule, schedule),
@@ -149,25 +144,30 @@ class ScheduleDocument(BaseModel):
     """Civil times (`starts_at`, `ends_at`, those in `timing`) are in `time_zone`, all others are instants."""
 
     id: UUID
-    type: Literal["reminder"] = Field(description="Always this one.")
+    type: Literal["reminder"] = of(lambda schedule: "reminder", "Always this one.")
     state: Annotated[str, one_of(Schedule.State.values)] = Field(
         description="Only an `active` one fires. `broken`: its timing cannot be read any more, and `error` says why. "
         "`awaiting`: with `after_done`, it has fired and is not done; its next run is not known yet."
     )
-    active: bool = Field(description="Whether `state` is `active`.")
+    active: bool = of(lambda schedule: schedule.state == Schedule.State.ACTIVE, "Whether `state` is `active`.")
     version: int
-    schedule_type: Annotated[str, one_of(KINDS)] = Field(description="The kind in `timing`.")
+    schedule_type: Annotated[str, one_of(KINDS)] = of("kind", "The kind in `timing`.")
     cron_expression: str | None = Field(description="That of `timing`; null for another kind.")
     timing: TimingDocument | None = Field(description="Exactly one kind; null if it cannot be read any more.")
     description: str = Field(description="The timing in words.")
-    time_zone: str | None = Field(description="An IANA name; null with `local_time`.")
-    next_run_at: Instant | None = Field(description="The next slot that is not skipped; null if there is none.")
-    last_run_at: Instant | None = Field(description="When it last fired; null if it has not.")
-    fired_count: int = Field(description="Runs so far: slots that fired, and runs by hand.")
-    snooze_ends_at: Instant | None = Field(description="Nothing fires before this; null without a snooze.")
+    time_zone: str | None = of(
+        lambda schedule: None if schedule.local_time else schedule.time_zone, "An IANA name; null with `local_time`."
+    )
+    next_run_at: Instant | None = of("next_fire_at", "The next slot that is not skipped; null if there is none.")
+    last_run_at: Instant | None = of("last_fired_at", "When it last fired; null if it has not.")
+    fired_count: int = of(
+        lambda schedule: schedule.fired_count + schedule.manual_count,
+        "Runs so far: slots that fired, and runs by hand.",
+    )
+    snooze_ends_at: Instant | None = of("snoozed_until", "Nothing fires before this; null without a snooze.")
     channel_ids: list[UUID]
     checks: str = Field(description="The question of `job` in words.")
-    audience: AudienceDocument | None = Field(description="Who is told; null: you.")
+    audience: AudienceDocument | None = of(audience_of, "Who is told; null: you.")
     local_time: bool = Field(
         description="At this time on each reader's clock: `time_zone` is null, and `next_run_at` is when the first "
         "clock on Earth shows it."
@@ -215,7 +215,7 @@ def _stored(schedule: Schedule, patch: ScheduleBody, unchanged: Collection[str])
     values = {name: getattr(schedule, name) for name in (*PLAIN, "version", "local_time", "starts_at", "ends_at")}
     values |= {
         "time_zone": None if schedule.local_time else schedule.time_zone,
-        "audience": audience_of(schedule),
+        "audience": audience_form.audience_of(schedule),
         "in_order": bool(schedule.channel_order),
     }
     rule = _readable_rule(schedule)

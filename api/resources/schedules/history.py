@@ -11,11 +11,11 @@ from pydantic import BaseModel, Field
 
 from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
-from api.protocol.answers import answer, fields_of
+from api.protocol.answers import answer, documents, fields_of, of
 from api.protocol.fields import Body, Instant, one_of
 from api.protocol.problems import FieldError, conflict, invalid
-from api.resources.notifications import Length, ReasonDocument, lengths
-from api.resources.schedules import documents, timing
+from api.resources.notifications import Length, ReasonDocument
+from api.resources.schedules import documents as schedules, timing
 from api.resources.schedules.documents import ScheduleBody
 from api.resources.schedules.job import CheckDocument, check_document
 from api.resources.schedules.operations import changing, own
@@ -53,16 +53,21 @@ Count = Annotated[int, Query(ge=1, le=history.PAGE)]
 class CauseDocument(BaseModel):
     code: Annotated[str, one_of(_CAUSES)] = Field(description="For programs: a code that stays the same.")
     text: str
-    started_at: Instant | None = Field(description="Since when it held; null where that is not known.")
-    ended_at: Instant | None = Field(description="Until when it held; null while it lasts, or where it is not known.")
+    started_at: Instant | None = of("began", "Since when it held; null where that is not known.")
+    ended_at: Instant | None = of("ended", "Until when it held; null while it lasts, or where it is not known.")
     by: str = Field(description="Who did it, by name; empty for nobody.")
 
 
 class SlotDocument(BaseModel):
-    slot_at: Instant
+    slot_at: Instant = of("slot")
     outcome: Literal["coming", "fired", "skipped"] = Field(description="What became of it.")
-    causes: list[CauseDocument] = Field(description="Why it did not fire, or fired late.")
-    late_seconds: float | None = Field(description="How late it fired, in seconds; null if it did not.")
+    causes: list[CauseDocument] = of(
+        lambda slot: documents(CauseDocument, slot.causes), "Why it did not fire, or fired late."
+    )
+    late_seconds: float | None = of(
+        lambda slot: None if slot.late is None else slot.late.total_seconds(),
+        "How late it fired, in seconds; null if it did not.",
+    )
     note: str = Field(description="What a clock change did to it, or that quiet hours hold it; empty without one.")
     batch_id: UUID | None
     notification_id: UUID | None = Field(description="What it sent you; null if it sent nothing.")
@@ -84,12 +89,14 @@ class OccurrenceDocument(BaseModel):
     """The record of one slot."""
 
     id: UUID
-    batch_id: UUID = Field(description="The batch of what it sent; the same as `id`.")
-    slot_at: Instant
+    batch_id: UUID = of("id", "The batch of what it sent; the same as `id`.")
+    slot_at: Instant = of("scheduled_for")
     outcome: Literal["fired", "skipped"] = Field(description="What became of it.")
-    reason: ReasonDocument
+    reason: ReasonDocument = of(
+        lambda row: {"code": row.reason, "params": {}, "text": words.reason(row.reason) if row.reason else ""}
+    )
     version: int = Field(description="The schedule's at that time.")
-    recorded_at: Instant
+    recorded_at: Instant = of("fired_at")
     check: CheckDocument | None = _CHECK
 
 
@@ -113,13 +120,13 @@ def preview_schedule(request: ApiRequest, body: ScheduleBody, count: Count = _CO
     user, now = request.auth.user, fire.read_clock().now
     if body.audience is not None:  # this tells nobody
         body.audience.confirmed = True
-    schedule, channels = documents.described(body, user, now)
+    schedule, channels = schedules.described(body, user, now)
     timetable = schedule.timetable()
     work = Work()
     try:
         runs = forecast.of(schedule, now, Holidays.of(user, now)).upcoming(now, count, work)
     except InvalidRule as error:
-        raise documents.refused(str(error), "timing") from None
+        raise schedules.refused(str(error), "timing") from None
     name = user.get_short_name()
     job = kinds.find(schedule.job_kind)
     more = {} if job is None else job.examples()
@@ -133,7 +140,7 @@ def preview_schedule(request: ApiRequest, body: ScheduleBody, count: Count = _CO
             "runs": [{"slot_at": run.slot, "note": _note(run, timetable, work)} for run in runs],
             "title": reading.subject,
             "body": reading.body,
-            "lengths": lengths(reading),
+            "lengths": documents(Length, reading.lengths),
             "people": audiences.count(schedule.audience, schedule.audience_key) if schedule.audience else None,
         }
     )
@@ -164,7 +171,7 @@ def list_occurrences(request: ApiRequest, schedule_id: UUID, page: Query[paging.
         result.update(results.of_batches(schedule.user_id, [row.id for row in rows]))
 
     def show(row: Occurrence) -> dict[str, Any]:
-        return occurrence(row, result.get(row.id))
+        return fields_of(OccurrenceDocument, row, check=check_document(result.get(row.id)))
 
     return paging.answer_page(schedule.occurrences.all(), request, page, show, "scheduled_for", check)
 
@@ -202,19 +209,7 @@ def run_schedule(request: ApiRequest, schedule_id: UUID) -> HttpResponse:
         if (recorded := schedule.occurrences.filter(id=batch_id).first()) is None:
             raise conflict("This very instant has been recorded already. Try again.")
         check = results.of_batches(schedule.user_id, [batch_id]).get(batch_id)
-        return answer(occurrence(recorded, check), 202)
-
-
-def occurrence(row: Occurrence, check: Check | None) -> dict[str, Any]:
-    return fields_of(
-        OccurrenceDocument,
-        row,
-        batch_id=row.id,
-        slot_at=row.scheduled_for,
-        recorded_at=row.fired_at,
-        reason={"code": row.reason, "params": {}, "text": words.reason(row.reason) if row.reason else ""},
-        check=check_document(check),
-    )
+        return answer(fields_of(OccurrenceDocument, recorded, check=check_document(check)), 202)
 
 
 def _slots(request: ApiRequest, slots: Sequence[ExplainedSlot]) -> list[dict[str, Any]]:
@@ -228,9 +223,6 @@ def _slot(slot: ExplainedSlot, notification: Notification | None) -> dict[str, A
     return fields_of(
         SlotDocument,
         slot,
-        slot_at=slot.slot,
-        causes=[fields_of(CauseDocument, one, started_at=one.began, ended_at=one.ended) for one in slot.causes],
-        late_seconds=None if slot.late is None else slot.late.total_seconds(),
         notification_id=notification and notification.id,
         notification_outcome=notification and notification.outcome,
         check=check_document(slot.check),

@@ -1,6 +1,6 @@
 """Holidays: times in which one's schedules send nothing."""
 
-from typing import Any
+from functools import partial
 from uuid import UUID
 
 from django.http import Http404, HttpResponse
@@ -45,11 +45,14 @@ class HolidayDocument(BaseModel):
     ended_at: Instant | None = Field(description="When you ended it early.")
 
 
+document = partial(fields_of, HolidayDocument)
+
+
 @router.get("", response=paging.Page[HolidayDocument], summary="List holidays")
 def list_holidays(request: ApiRequest, page: Query[paging.PageParameters]) -> HttpResponse:
     """Newest first."""
     mine = Holiday.objects.filter(user=request.auth.user)
-    return paging.answer_page(mine, request, page, document)
+    return paging.answer_page(mine, request, page, HolidayDocument)
 
 
 @router.post("", response={201: HolidayDocument}, summary="Plan a holiday")
@@ -108,7 +111,3 @@ def delete_holiday(request: ApiRequest, holiday_id: UUID) -> HttpResponse:
 
 def _own(request: ApiRequest, holiday_id: UUID) -> Holiday:
     return get_object_or_404(Holiday, user=request.auth.user, id=holiday_id)
-
-
-def document(holiday: Holiday) -> dict[str, Any]:
-    return fields_of(HolidayDocument, holiday)

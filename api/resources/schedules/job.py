@@ -8,7 +8,7 @@ from django import forms
 from pydantic import BaseModel, Field
 
 from api.protocol import words
-from api.protocol.answers import fields_of
+from api.protocol.answers import fields_of, of
 from api.protocol.fields import Body, FewNames, Instant, limited
 from api.protocol.problems import FieldError, invalid
 from api.resources.notifications import ReasonDocument
@@ -62,11 +62,13 @@ class CheckDocument(BaseModel):
     outcome: Literal["waiting", "spread", "checking", "retrying", "spoke", "silent", "failed", "dropped"] = Field(
         description="`spread` and `retrying` wait until `due_at`; `dropped`: it was cancelled, or came too late."
     )
-    reason: ReasonDocument = Field(description="Its evidence, or why it failed.")
-    due_at: Instant | None = Field(description="When it checks; null if it does not wait.")
+    reason: ReasonDocument = of(
+        lambda check: {"code": check.reason_code, "params": {}, "text": check.text}, "Its evidence, or why it failed."
+    )
+    due_at: Instant | None = of("at", "When it checks; null if it does not wait.")
     notification_id: UUID | None = Field(description="What it sent; null if it was silent.")
     not_taken: list[NotTaken]
-    silent_started_at: Instant | None
+    silent_started_at: Instant | None = of("silent_since")
     answered_at: Instant | None
 
 
@@ -135,7 +137,4 @@ def document(schedule: Schedule) -> dict[str, Any] | None:
 
 
 def check_document(check: Check | None) -> dict[str, Any] | None:
-    if check is None:
-        return None
-    why = {"code": check.reason_code, "params": {}, "text": check.text}
-    return fields_of(CheckDocument, check, reason=why, due_at=check.at, silent_started_at=check.silent_since)
+    return None if check is None else fields_of(CheckDocument, check)
