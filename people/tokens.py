@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 from common.database import postgres
 from common.database.encryption import hashed
 from common.database.sums import Sums
+from common.forms.not_possible import NotPossible
 from common.times.dates import rfc3339
 from common.uuid7 import uuid7
 from people.models import ApiToken, Membership, Role, SecurityEvent, User
@@ -68,10 +69,6 @@ UPDATE people_apitoken t SET calls = t.calls + locked.calls FROM locked WHERE t.
 """
 
 
-class TooManyTokens(Exception):
-    """The person has as many tokens as one may have; the message is for them."""
-
-
 class Revoked(Exception):
     """The token was revoked while its call was under way."""
 
@@ -94,14 +91,14 @@ def create(
 ) -> tuple[ApiToken, str]:
     """Create a token. Returns its row, and the token itself, which cannot be read again.
 
-    Raises TooManyTokens, and IntegrityError if `token_id`, the id from a form, exists already.
+    Raises NotPossible, and IntegrityError if `token_id`, the id from a form, exists already.
     """
     row = ApiToken(user=user, id=token_id or uuid7(), label=label, scopes=list(scopes), expires_at=expires_at)
     row.made_by_id, token = made_by_id, _new_secret(row)
     row.member = user.actor if user.is_team else None
     with lock_user(user):
         if ApiToken.objects.filter(user=user, revoked_at=None).count() >= MOST:
-            raise TooManyTokens(
+            raise NotPossible(
                 _("You have %(most)s tokens, which is the limit. Revoke one that you no longer need.") % {"most": MOST}
             )
         row.save(force_insert=True)
@@ -112,7 +109,7 @@ def create(
 def create_by(maker: ApiToken, label: str, scopes: Sequence[str], expires_at: datetime | None) -> tuple[ApiToken, str]:
     """As `create`, by a token: with rights of its own, not after its end, and revoked with it.
 
-    Without `expires_at` it ends with `maker`. Raises BeyondRights, Revoked and TooManyTokens.
+    Without `expires_at` it ends with `maker`. Raises BeyondRights, Revoked and NotPossible.
     """
     may_give = [scope for scope in maker.scopes if scope != MAKE]
     if not set(scopes) <= set(may_give):

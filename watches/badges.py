@@ -9,6 +9,7 @@ from django.conf import settings
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
+from common.forms.not_possible import NotPossible
 from common.texts import xml_text
 from common.texts.state_words import state_word
 from people.models import User
@@ -19,12 +20,8 @@ _COLORS = {"down": "#b3261e", "late": "#8a5a00", "up": "#1f7a33", "paused": "#5f
 _PER_LETTER, _AROUND = 7, 12  # pixels
 
 
-class TooManyBadges(Exception):
-    """The message is for the person."""
-
-
 def create(user: User, watch: Watch | None, tag: str) -> Badge:
-    """The badge of the watch, or else of the tag: the one that exists, or a new one. Raises TooManyBadges.
+    """The badge of the watch, or else of the tag: the one that exists, or a new one. Raises NotPossible.
 
     The caller holds the person's lock.
     """
@@ -32,7 +29,7 @@ def create(user: User, watch: Watch | None, tag: str) -> Badge:
     if (badge := mine.filter(watch=watch, tag=tag).first()) is not None:
         return badge
     if mine.count() >= settings.MOST_WATCHES:
-        raise TooManyBadges(_("You have %(most)s badges, the limit.") % {"most": settings.MOST_WATCHES})
+        raise NotPossible(_("You have %(most)s badges, the limit.") % {"most": settings.MOST_WATCHES})
     return Badge.objects.create(user=user, watch=watch, tag=tag)
 
 

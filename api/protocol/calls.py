@@ -17,8 +17,9 @@ from ninja.errors import HttpError, ValidationError
 from api.protocol import access, idempotency, words
 from api.protocol.access import ApiRequest
 from api.protocol.fields import CHOICES
-from api.protocol.problems import FieldError, Problem, damaged_row, invalid, not_found
+from api.protocol.problems import FieldError, Problem, conflict, damaged_row, invalid, not_found
 from common.database.postgres import is_locked, is_outage
+from common.forms.not_possible import NotPossible
 from common.redis import request_slots
 from common.redis.request_limiter import Verdict, messages_of, requests_of
 from common.redis.request_slots import CHANGE, READ
@@ -166,6 +167,8 @@ def problem_of(request: HttpRequest, error: Exception) -> Problem:
             return Problem(400, "bad-body", "This body could not be read.", "Send it again, whole.")
         case Busy():
             return busy()
+        case NotPossible():
+            return conflict(str(error))
     if (problem := _of_database(error)) is not None:
         return problem
     log.exception("A call of the API failed: %s %s", request.method, request.path, exc_info=error)

@@ -7,9 +7,10 @@ from typing import Any, TypeVar
 
 from django.db import transaction
 from django.db.models import Model, QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 
+from api.protocol.answers import answer
 from api.protocol.problems import Problem
 
 Row = TypeVar("Row", bound=Model)
@@ -20,6 +21,11 @@ _SHAPE = re.compile(r'\*|(W/)?"[0-9a-f]+"( *, *(W/)?"[0-9a-f]+")*', re.ASCII)
 
 def etag(version: int | str) -> str:
     return f'"{version}"'
+
+
+def show(document: Callable[[Row], dict[str, Any]], row: Row, status: int = 200, **headers: str) -> HttpResponse:
+    """The document of a row that has a `version`, which is its `ETag`."""
+    return answer(document(row), status, ETag=etag(row.version), **headers)  # type: ignore[attr-defined]
 
 
 @contextmanager

@@ -5,18 +5,18 @@ from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from django.http import HttpResponse
-from django.urls import reverse
 from ninja import Query, Router
 from pydantic import BaseModel, Field
 
 from api.protocol import paging, versions
 from api.protocol.access import ApiRequest, Bearer
-from api.protocol.answers import answer, documents, fields_of, of
+from api.protocol.answers import documents, fields_of, of
 from api.protocol.fields import Body, FewNames, Instant, Partial, Replacement, Search, limited
 from api.protocol.idempotency import HEADER
 from api.protocol.problems import FieldError, conflict, errors, invalid, require_unchanged, too_many_checks
 from api.resources.channels.documents import FieldDocument, field_documents, refuse_unknown
 from api.resources.notifications import ReasonDocument, reason
+from common.forms.not_possible import NotPossible
 from jobs import connections
 from jobs.changes import connections as changes
 from jobs.changes.connection_form import ConnectionForm, LabelForm
@@ -66,6 +66,10 @@ class ConnectionDocument(BaseModel):
     created_at: Instant
 
 
+document = partial(fields_of, ConnectionDocument)
+_show = partial(versions.show, document)
+
+
 class ConnectionKindDocument(BaseModel):
     kind: str = of("name", "Its code: the `kind` of a connection.")
     label: str
@@ -100,7 +104,7 @@ def add_connection(request: ApiRequest, body: NewConnection) -> HttpResponse:
     form = ConnectionForm(request.auth.user, kind, {**body.fields, "label": body.label})
     # The answer to an Idempotency-Key is kept in the transaction of the operation.
     made = _save(form, ask=HEADER not in request.headers)
-    return _show(made, 201, Location=reverse("api:read_connection", args=[made.id]))
+    return _show(made, 201, Location=f"{request.path}/{made.id}")
 
 
 @router.get("/{uuid:connection_id}", response=ConnectionDocument, summary="Read a connection")
@@ -129,10 +133,9 @@ def change_connection(request: ApiRequest, connection_id: UUID, body: Connection
 
 
 @router.delete("/{uuid:connection_id}", response={204: None}, summary="Remove a connection")
-def remove_connection(request: ApiRequest, connection_id: UUID) -> HttpResponse:
+def remove_connection(request: ApiRequest, connection_id: UUID) -> None:
     """Erases its secrets. Reminders that use it fail until they have another one."""
     changes.remove(_own(request, connection_id))
-    return HttpResponse(status=204)
 
 
 @router.post("/{uuid:connection_id}/check", response=ConnectionDocument, summary="Check a connection")
@@ -141,21 +144,14 @@ def check_connection(request: ApiRequest, connection_id: UUID) -> HttpResponse:
     result = _own(request, connection_id)
     try:
         changes.check(result)
-    except changes.TooManyConnections as refusal:
+    except NotPossible as refusal:
         raise too_many_checks("It was not checked.", refusal) from None
     return _show(_own(request, connection_id))
-
-
-document = partial(fields_of, ConnectionDocument)
 
 
 def _fields(connection: Connection) -> dict[str, Any]:
     kind = connections.find(connection.kind)
     return kind.form_initial(Destination(connection.address)) if kind else {}
-
-
-def _show(connection: Connection, status: int = 200, **headers: str) -> HttpResponse:
-    return answer(document(connection), status, ETag=versions.etag(connection.version), **headers)
 
 
 def _own(request: ApiRequest, connection_id: UUID) -> Connection:
@@ -167,12 +163,10 @@ def _own(request: ApiRequest, connection_id: UUID) -> Connection:
 
 
 def _save(form: ConnectionForm, *, ask: bool = True) -> Connection:
-    """Raises problems 409 and 422."""
+    """Raises NotPossible, and problems 409 and 422."""
     if not form.is_valid(ask=ask):
         raise invalid(*errors(form.details, "fields"), *errors(form.label))
     try:
         return form.save()
-    except changes.TooManyConnections as refusal:
-        raise conflict(str(refusal)) from None
     except changes.ConnectionConflict:
         raise conflict("Somebody has changed it meanwhile. Read it again.") from None

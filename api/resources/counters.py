@@ -64,8 +64,7 @@ def add(user: User, name: str, by: int) -> int:
 
 
 @router.delete("/{slug:name}", response={204: None}, summary="Delete a counter")
-def delete_counter(request: ApiRequest, name: str) -> HttpResponse:
+def delete_counter(request: ApiRequest, name: str) -> None:
     """It begins at 0 again when something is added."""
     if not counting.delete(request.auth.user, name):
         raise Http404
-    return HttpResponse(status=204)

@@ -10,15 +10,14 @@ from uuid import UUID
 from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
-from django.urls import reverse
 from ninja import Query, Router
 from pydantic import BaseModel, Field
 
 from api.protocol import paging, versions
 from api.protocol.access import ApiRequest, Bearer
-from api.protocol.answers import answer, documents, fields_of, of
+from api.protocol.answers import documents, fields_of, of
 from api.protocol.fields import Body, Instant, Partial, Replacement, limited, one_of, shows
-from api.protocol.problems import Problem, conflict, require_unchanged, require_valid
+from api.protocol.problems import Problem, require_unchanged, require_valid
 from api.resources.event_bodies import Type
 from common.database.damaged import object_of
 from common.forms import versioned_form
@@ -71,6 +70,10 @@ class EventTypeDocument(BaseModel):
     created_at: Instant
 
 
+document = partial(fields_of, EventTypeDocument)
+_show = partial(versions.show, document)
+
+
 @router.get("", response=paging.Page[EventTypeDocument], summary="List registered types")
 def list_event_types(request: ApiRequest, page: Query[paging.PageParameters]) -> HttpResponse:
     """Newest first: yours, and those for everybody. Yours comes before everybody's of the same name."""
@@ -121,17 +124,14 @@ def create_event_type(request: ApiRequest, body: EventTypeBody) -> HttpResponse:
     if body.is_for_everybody and not type_form.may_register_for_all(request.auth.user):
         raise _staff_only()
     type = make(request.auth.user, body)
-    return _show(type, 201, Location=reverse("api:read_event_type", args=[type.id]))
+    return _show(type, 201, Location=f"{request.path}/{type.id}")
 
 
 def make(user: User, body: EventTypeBody) -> RegisteredType:
-    """Raises problems 409 and 422."""
+    """Raises NotPossible and a 422 problem."""
     form = TypeForm(body.model_dump() | {"data_schema": _written(body.data_schema)}, user)
     require_valid(form)
-    try:
-        return type_form.create(form)
-    except type_form.TypeRefused as refusal:
-        raise conflict(str(refusal)) from None
+    return type_form.create(form)
 
 
 @router.get("/{uuid:event_type_id}", response=EventTypeDocument, summary="Read a registered type")
@@ -157,22 +157,14 @@ def change_event_type(request: ApiRequest, event_type_id: UUID, body: EventTypeP
 
 
 @router.delete("/{uuid:event_type_id}", response={204: None}, summary="Delete a registered type")
-def delete_event_type(request: ApiRequest, event_type_id: UUID) -> HttpResponse:
+def delete_event_type(request: ApiRequest, event_type_id: UUID) -> None:
     """Its events are not checked any more."""
     with _changing(request, event_type_id) as type:
         type.delete()
-    return HttpResponse(status=204)
-
-
-document = partial(fields_of, EventTypeDocument)
 
 
 def _written(schema: dict[str, Any]) -> str:
     return json.dumps(schema, ensure_ascii=False, indent=2)
-
-
-def _show(type: RegisteredType, status: int = 200, **headers: str) -> HttpResponse:
-    return answer(document(type), status, ETag=versions.etag(type.version), **headers)
 
 
 def _seen(request: ApiRequest) -> QuerySet[RegisteredType]:

@@ -120,10 +120,9 @@ def replace_inbound(request: ApiRequest, address_id: UUID, body: InboundReplacem
 
 
 @router.delete("/{uuid:address_id}", response={204: None}, summary="Remove an inbound address")
-def remove_inbound(request: ApiRequest, address_id: UUID) -> HttpResponse:
+def remove_inbound(request: ApiRequest, address_id: UUID) -> None:
     """Its last requests are deleted; its events stay."""
     InboundAddress.objects.own(request.auth.user, id=address_id).delete()
-    return HttpResponse(status=204)
 
 
 @router.post("/{uuid:address_id}/url", response=NewInboundDocument, summary="Give it a new secret address")
@@ -155,11 +154,8 @@ def replay_inbound_request(request: ApiRequest, inbound_request_id: UUID) -> Htt
 
 
 def make(user: User, body: InboundBody, like: InboundAddress | None = None) -> InboundAddress:
-    """`like` has a secret already, so that none is required. Raises problems 409 and 422."""
-    try:
-        return addresses.create(user, _form(body, like))
-    except addresses.TooManyAddresses as refusal:
-        raise conflict(str(refusal)) from None
+    """`like` has a secret already, so that none is required. Raises NotPossible and a 422 problem."""
+    return addresses.create(user, _form(body, like))
 
 
 def _form(body: InboundBody, address: InboundAddress | None) -> InboundForm:

@@ -103,12 +103,11 @@ def renew_lock(request: ApiRequest, body: Renew) -> HttpResponse:
 
 
 @router.post("/release", response={204: None}, summary="Release a lock")
-def release_lock(request: ApiRequest, body: Release) -> HttpResponse:
+def release_lock(request: ApiRequest, body: Release) -> None:
     """Others may take it at once. Refused (409) where the token does not hold it any more. `Idempotency-Key` is
     ignored."""
     if not holding.release(request.auth.user, body.name, body.token):
         raise _not_held()
-    return HttpResponse(status=204)
 
 
 def _not_held() -> Problem:

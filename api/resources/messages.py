@@ -6,7 +6,6 @@ from uuid import UUID
 
 from django import forms
 from django.http import HttpResponse
-from django.urls import reverse
 from django.utils import timezone
 from pydantic import BaseModel, Field
 
@@ -84,6 +83,4 @@ def send_message(request: ApiRequest, body: NotificationBody) -> HttpResponse:
         sent = send.send(user, now, **form.cleaned_data, send_at=body.send_at, urgent=body.urgent, data=data)
     except send.TooManyMessages as refusal:
         raise Problem(429, "too-many-messages", "This message was not sent.", str(refusal)) from None
-    return answer(
-        fields_of(Accepted, sent), 202, Location=reverse("api:read_notification", args=[sent.notification_id])
-    )
+    return answer(fields_of(Accepted, sent), 202, Location=f"{request.path}/{sent.notification_id}")

@@ -232,19 +232,17 @@ def snooze_notification(request: ApiRequest, notification_id: UUID, body: Snooze
 @router.post(
     "/{uuid:notification_id}/stop-announcements", response={204: None}, summary="Stop the announcements of a sender"
 )
-def stop_announcements(request: ApiRequest, notification_id: UUID) -> HttpResponse:
+def stop_announcements(request: ApiRequest, notification_id: UUID) -> None:
     """Of which this is one. Waiting messages are cancelled; nothing more comes."""
     leavers.leave(*_announced(request, notification_id))
-    return HttpResponse(status=204)
 
 
 @router.post(
     "/{uuid:notification_id}/resume-announcements", response={204: None}, summary="Get announcements of a sender again"
 )
-def resume_announcements(request: ApiRequest, notification_id: UUID) -> HttpResponse:
+def resume_announcements(request: ApiRequest, notification_id: UUID) -> None:
     """From the next one on."""
     leavers.come_back(*_announced(request, notification_id))
-    return HttpResponse(status=204)
 
 
 def _announced(request: ApiRequest, notification_id: UUID) -> tuple[int, UUID]:

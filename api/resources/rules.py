@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import Annotated, Any, Self
 from uuid import UUID
 
 from django.http import HttpResponse
-from django.urls import reverse
 from ninja import Query, Router
 from pydantic import BaseModel, FailFast, Field, model_validator
 
@@ -59,6 +59,9 @@ def conditions(rule: Rule) -> list[dict[str, Any]]:
     except ValueError:
         return []
     return [{"field": one.field, "operator": one.operator, "value": one.value} for one in result]
+
+
+_show = partial(versions.show, document)
 
 
 class ConditionBody(Body):
@@ -167,10 +170,6 @@ def _changing(request: ApiRequest, rule_id: UUID) -> AbstractContextManager[Rule
     return versions.locked(request, Rule.objects.for_user(request.auth.user), document, id=rule_id)
 
 
-def _show(rule: Rule, status: int = 200, **headers: str) -> HttpResponse:
-    return answer(document(rule), status, ETag=versions.etag(rule.version), **headers)
-
-
 @router.get("", response=paging.Page[RuleDocument], summary="List rules")
 def list_rules(request: ApiRequest, page: Query[paging.PageParameters]) -> HttpResponse:
     """Newest first."""
@@ -183,7 +182,7 @@ def create_rule(request: ApiRequest, body: RuleBody) -> HttpResponse:
     """It rings for events from now on. Send an `Idempotency-Key`, so that a repeated request creates one."""
     with lock_user(request.auth.user):
         rule = changes.create(*described(body, request.auth.user))
-    return _show(rule, 201, Location=reverse("api:read_rule", args=[rule.id]))
+    return _show(rule, 201, Location=f"{request.path}/{rule.id}")
 
 
 @router.get("/{uuid:rule_id}", response=RuleDocument, summary="Read a rule")
@@ -209,11 +208,10 @@ def change_rule(request: ApiRequest, rule_id: UUID, body: RulePatch) -> HttpResp
 
 
 @router.delete("/{uuid:rule_id}", response={204: None}, summary="Delete a rule")
-def delete_rule(request: ApiRequest, rule_id: UUID) -> HttpResponse:
+def delete_rule(request: ApiRequest, rule_id: UUID) -> None:
     """Cancels what is not sent yet. Its effects stay, and `restore` undoes it."""
     with _changing(request, rule_id) as rule:
         changes.delete(rule.id)
-    return HttpResponse(status=204)
 
 
 @router.post("/{uuid:rule_id}/restore", response=RuleDocument, summary="Restore a deleted rule")

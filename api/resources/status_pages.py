@@ -6,7 +6,6 @@ from uuid import UUID
 
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
-from django.urls import reverse
 from ninja import Query, Router
 from pydantic import BaseModel, Field
 
@@ -14,13 +13,12 @@ from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of, of
 from api.protocol.fields import Body, Instant, Partial, Replacement, Texts, limited, shows, valid
-from api.protocol.problems import FieldError, conflict, invalid, require_unchanged, require_valid
+from api.protocol.problems import FieldError, invalid, require_unchanged, require_valid
 from common.admin.base import as_uuid
 from common.texts.written import check_line
 from people.models import User
 from people.user_lock import lock_user
 from watches import badges
-from watches.badges import TooManyBadges
 from watches.models import Badge, PublicIncident, StatusPage, Watch
 from watches.models.badge import new_token
 from watches.status_pages import status
@@ -133,7 +131,7 @@ def create_status_page(request: ApiRequest, body: StatusPageBody) -> HttpRespons
     """Strangers see its watches by name, with their state and 90 days of uptime, and its incidents."""
     with lock_user(request.auth.user):
         made = make(request.auth.user, body)
-    return answer(document(made), 201, Location=reverse("api:read_status_page", args=[made.id]))
+    return answer(document(made), 201, Location=f"{request.path}/{made.id}")
 
 
 @router.get("/{uuid:page_id}", response=StatusPageDocument, summary="Read a status page")
@@ -152,10 +150,9 @@ def change_status_page(request: ApiRequest, page_id: UUID, body: StatusPagePatch
 
 
 @router.delete("/{uuid:page_id}", response={204: None}, summary="Delete a status page")
-def delete_status_page(request: ApiRequest, page_id: UUID) -> HttpResponse:
+def delete_status_page(request: ApiRequest, page_id: UUID) -> None:
     """With its incidents and subscribers. The watches stay."""
     status.delete(StatusPage.objects.own(request.auth.user, id=page_id))
-    return HttpResponse(status=204)
 
 
 @router.get(
@@ -175,8 +172,7 @@ def create_public_incident(request: ApiRequest, page_id: UUID, body: PublicIncid
         form = PublicIncidentForm({"page": page.id, **body.model_dump()}, request.auth.user, PublicIncident())
         require_valid(form)
         made = PublicIncident.objects.get(id=form.save().id)
-    location = reverse("api:read_public_incident", args=[page_id, made.id])
-    return answer(incident_document(made), 201, Location=location)
+    return answer(incident_document(made), 201, Location=f"{request.path}/{made.id}")
 
 
 @router.get("/{uuid:page_id}/incidents/{uuid:incident_id}", response=PublicIncidentDocument, summary="Read an incident")
@@ -203,10 +199,9 @@ def change_public_incident(
 
 
 @router.delete("/{uuid:page_id}/incidents/{uuid:incident_id}", response={204: None}, summary="Delete an incident")
-def delete_public_incident(request: ApiRequest, page_id: UUID, incident_id: UUID) -> HttpResponse:
+def delete_public_incident(request: ApiRequest, page_id: UUID, incident_id: UUID) -> None:
     """From its page. Mails of it that are not sent yet are not sent."""
     status.delete_incident(_incident(request, page_id, incident_id))
-    return HttpResponse(status=204)
 
 
 @badges_router.get("", response=paging.Page[BadgeDocument], summary="List badges")
@@ -220,11 +215,11 @@ def create_badge(request: ApiRequest, body: BadgeBody) -> HttpResponse:
     """The answer is the one that exists, where there is one."""
     with lock_user(request.auth.user):
         badge = make_badge(request.auth.user, body)
-    return answer(badge_document(badge), 201, Location=reverse("api:read_badge", args=[badge.id]))
+    return answer(badge_document(badge), 201, Location=f"{request.path}/{badge.id}")
 
 
 def make_badge(user: User, body: BadgeBody) -> Badge:
-    """The person is locked. Raises problems 409 and 422."""
+    """The person is locked. Raises NotPossible and a 422 problem."""
     if (body.watch_id is None) == (not body.tag):
         raise invalid(FieldError("tag", "Give a watch_id or a tag, one of both.", "one_of_both"))
     watch = None
@@ -233,10 +228,7 @@ def make_badge(user: User, body: BadgeBody) -> Badge:
         watch = None if key is None else Watch.objects.for_user(user).filter(id=key).first()
         if watch is None:
             raise invalid(FieldError("watch_id", "You have no such watch.", "unknown"))
-    try:
-        return badges.create(user, watch, body.tag)
-    except TooManyBadges as refusal:
-        raise conflict(str(refusal)) from None
+    return badges.create(user, watch, body.tag)
 
 
 @badges_router.get("/{uuid:badge_id}", response=BadgeDocument, summary="Read a badge")
@@ -253,10 +245,9 @@ def replace_badge_url(request: ApiRequest, badge_id: UUID) -> HttpResponse:
 
 
 @badges_router.delete("/{uuid:badge_id}", response={204: None}, summary="Delete a badge")
-def delete_badge(request: ApiRequest, badge_id: UUID) -> HttpResponse:
+def delete_badge(request: ApiRequest, badge_id: UUID) -> None:
     """Its address does not work any more."""
     Badge.objects.own(request.auth.user, id=badge_id).delete()
-    return HttpResponse(status=204)
 
 
 def _pages(request: ApiRequest) -> Any:

@@ -11,7 +11,6 @@ from django.db.models import QuerySet
 from django.forms import Form
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
-from django.urls import reverse
 from django.utils import timezone
 from ninja import Query, Router
 from pydantic import AfterValidator, BaseModel, Field, WithJsonSchema as Shown
@@ -108,13 +107,12 @@ def create_status_webhook(request: ApiRequest, body: StatusWebhookBody) -> HttpR
     details = providers.get(STATUS).form(body.model_dump() | {"headers": headers, "types": " ".join(body.types)})
     label = LabelForm({"label": body.label})
     _check(request, details, label)
-    with _refusals(), transaction.atomic():
+    with _pauses(), transaction.atomic():
         channel = changes.add(user, STATUS, details.cleaned_data, label.cleaned_data["label"])
         verification.send_code(channel, timezone.now())
     channel.refresh_from_db()
     shown = document(channel) | {"secret": channel.destination().secrets["secret"]}
-    location = reverse("api:read_status_webhook", args=[channel.id])
-    return secret_answer(shown, 201, Location=location, ETag=etag(channel))
+    return secret_answer(shown, 201, Location=f"{request.path}/{channel.id}", ETag=etag(channel))
 
 
 @router.get("/{uuid:webhook_id}", response=StatusWebhook, summary="Read a status webhook")
@@ -138,7 +136,7 @@ def change_status_webhook(request: ApiRequest, webhook_id: UUID, body: StatusWeb
     with _changing(request, webhook_id) as channel:
         if changes.fingerprint(channel) != changes.fingerprint(read):
             raise conflict("It has changed meanwhile. See current.", current=document(channel))
-        with _refusals():
+        with _pauses():
             changed = changes.change(channel, changes.fingerprint(channel), after, label.cleaned_data["label"])
             if changed.verified_at is None and changed.link_id != channel.link_id:
                 verification.send_code(changed, timezone.now())
@@ -147,11 +145,10 @@ def change_status_webhook(request: ApiRequest, webhook_id: UUID, body: StatusWeb
 
 
 @router.delete("/{uuid:webhook_id}", response={204: None}, summary="Remove a status webhook")
-def remove_status_webhook(request: ApiRequest, webhook_id: UUID) -> HttpResponse:
+def remove_status_webhook(request: ApiRequest, webhook_id: UUID) -> None:
     """Cancels what is not sent yet, and erases its secrets."""
     with _changing(request, webhook_id) as channel:
         changes.remove(channel)
-    return HttpResponse(status=204)
 
 
 @router.post("/{uuid:webhook_id}/verify", response=StatusWebhook, summary="Verify a status webhook")
@@ -172,7 +169,7 @@ def verify_status_webhook(request: ApiRequest, webhook_id: UUID, body: StatusWeb
 def send_status_webhook_code(request: ApiRequest, webhook_id: UUID) -> HttpResponse:
     """Codes sent before are not valid any more."""
     channel = _unverified(request, webhook_id)
-    with _refusals():
+    with _pauses():
         verification.send_code(channel, timezone.now())
     return _show(channel, 202)
 
@@ -180,7 +177,7 @@ def send_status_webhook_code(request: ApiRequest, webhook_id: UUID) -> HttpRespo
 @router.post("/{uuid:webhook_id}/test", response={202: TestSent}, summary="Send a test to a status webhook")
 def test_status_webhook(request: ApiRequest, webhook_id: UUID) -> HttpResponse:
     """A document of the type `notification`, signed like a change."""
-    with _changing(request, webhook_id) as channel, _refusals():
+    with _changing(request, webhook_id) as channel, _pauses():
         if channel.verified_at is None:
             raise conflict("It is not verified yet. Send the code to verify.")
         return test_sent(changes.send_test(channel, timezone.now()))
@@ -220,12 +217,10 @@ def _check(request: ApiRequest, *forms: Form) -> None:
 
 
 @contextmanager
-def _refusals() -> Iterator[None]:
-    """Raises problems 409 and 429 for what the operations refuse."""
+def _pauses() -> Iterator[None]:
+    """Raises a 429 problem where no message may be sent now."""
     try:
         yield
-    except (changes.ChannelRefused, verification.CodeRefused) as refusal:
-        raise conflict(str(refusal)) from None
     except (codes.TooSoon, verification.TooManyCodes) as refusal:
         raise too_many(refusal) from None
 

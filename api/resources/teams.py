@@ -115,12 +115,11 @@ def create_override(request: ApiRequest, team_id: int, body: OverrideBody) -> Ht
 @router.delete(
     "/{int:team_id}/overrides/{uuid:override_id}", response={204: None}, summary="Remove a change of who is on call"
 )
-def delete_override(request: ApiRequest, team_id: int, override_id: UUID) -> HttpResponse:
+def delete_override(request: ApiRequest, team_id: int, override_id: UUID) -> None:
     """The order applies again."""
     own = _own(request, team_id, changes=True)
     if not CallOverride.objects.filter(member__team=own.team, id=override_id).delete()[0]:
         raise Http404
-    return HttpResponse(status=204)
 
 
 def _own(request: ApiRequest, team_id: int, *, changes: bool = False) -> Membership:

@@ -7,7 +7,6 @@ from uuid import UUID
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404
-from django.urls import reverse
 from django.utils import timezone
 from ninja import Router
 from pydantic import BaseModel, Field, WithJsonSchema as Shown
@@ -72,8 +71,8 @@ def create_token(request: ApiRequest, body: TokenBody) -> HttpResponse:
             request.auth, form.cleaned_data["label"], form.cleaned_data["scopes"], body.expires_at
         )
     row.refresh_from_db()
-    location = reverse("api:read_token", args=[row.id])
-    return secret_answer(fields_of(TokenDocument, row) | {"token": token}, 201, Location=location)
+    shown = fields_of(TokenDocument, row) | {"token": token}
+    return secret_answer(shown, 201, Location=f"{request.path}/{row.id}")
 
 
 @router.get("/{uuid:token_id}", response=TokenDocument, summary="Read a token")
@@ -92,11 +91,10 @@ def rotate_token(request: ApiRequest, token_id: UUID) -> HttpResponse:
 
 
 @router.delete("/{uuid:token_id}", response={204: None}, summary="Revoke a token")
-def revoke_token(request: ApiRequest, token_id: UUID) -> HttpResponse:
+def revoke_token(request: ApiRequest, token_id: UUID) -> None:
     """At once, and for good, with those that it has made. A token may revoke itself."""
     if not tokens.revoke(request.auth.user, token_id):
         raise Http404
-    return HttpResponse(status=204)
 
 
 def _own(request: ApiRequest, token_id: UUID) -> ApiToken:
@@ -109,7 +107,5 @@ def _refusals() -> Iterator[None]:
         yield
     except tokens.BeyondRights as refusal:
         raise invalid(FieldError(refusal.field, str(refusal), "not_allowed")) from None
-    except tokens.TooManyTokens as refusal:
-        raise conflict(str(refusal)) from None
     except tokens.Revoked:
         raise unauthorised("This token has just been revoked.") from None

@@ -8,7 +8,6 @@ from uuid import UUID
 from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404
-from django.urls import reverse
 from ninja import Query, Router
 from pydantic import BaseModel, Field
 
@@ -16,7 +15,7 @@ from api.protocol import paging, versions
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of, of
 from api.protocol.fields import Body, Instant, Partial, Replacement, one_of, shows
-from api.protocol.problems import FieldError, conflict, invalid, require_unchanged, require_valid
+from api.protocol.problems import FieldError, invalid, require_unchanged, require_valid
 from common.forms import versioned_form
 from events.models import Event, Subscription, Topic
 from events.topics import changes, subscriptions
@@ -55,6 +54,10 @@ class TopicDocument(BaseModel):
     created_at: Instant
 
 
+document = partial(fields_of, TopicDocument)
+_show = partial(versions.show, document)
+
+
 class TopicEvent(BaseModel):
     """The progress of an event of the topic."""
 
@@ -87,17 +90,14 @@ def list_topics(request: ApiRequest, page: Query[paging.PageParameters]) -> Http
 def create_topic(request: ApiRequest, body: TopicBody) -> HttpResponse:
     """Then publish events with its slug as their `topic`."""
     topic = make(request.auth.user, body)
-    return _show(_find(request, topic.slug), 201, Location=reverse("api:read_topic", args=[topic.slug]))
+    return _show(_find(request, topic.slug), 201, Location=f"{request.path}/{topic.slug}")
 
 
 def make(user: User, body: TopicBody) -> Topic:
-    """Raises problems 409 and 422."""
+    """Raises NotPossible and a 422 problem."""
     form = TopicForm(body.model_dump(), user)
     require_valid(form)
-    try:
-        return changes.create(form)
-    except changes.TopicRefused as refusal:
-        raise conflict(str(refusal)) from None
+    return changes.create(form)
 
 
 @router.get("/{slug:slug}", response=TopicDocument, summary="Read a topic")
@@ -118,11 +118,10 @@ def change_topic(request: ApiRequest, slug: str, body: TopicPatch) -> HttpRespon
 
 
 @router.delete("/{slug:slug}", response={204: None}, summary="Delete a topic")
-def delete_topic(request: ApiRequest, slug: str) -> HttpResponse:
+def delete_topic(request: ApiRequest, slug: str) -> None:
     """With its subscriptions. Messages that were recorded are still sent."""
     with _changing(request, slug) as topic:
         topic.delete()
-    return HttpResponse(status=204)
 
 
 @router.get("/{slug:slug}/events", response=paging.Page[TopicEvent], summary="List the events of a topic")
@@ -166,18 +165,10 @@ def add_person(request: ApiRequest, slug: str, body: AddressBody) -> HttpRespons
     summary="Remove somebody",
     tags=["subscriptions"],
 )
-def remove_person(request: ApiRequest, slug: str, subscription_id: UUID) -> HttpResponse:
+def remove_person(request: ApiRequest, slug: str, subscription_id: UUID) -> None:
     """Somebody whom you have added. Unsent messages to them are cancelled."""
     if not subscriptions.remove(_find(request, slug), subscription_id):
         raise Http404
-    return HttpResponse(status=204)
-
-
-document = partial(fields_of, TopicDocument)
-
-
-def _show(topic: Topic, status: int = 200, **headers: str) -> HttpResponse:
-    return answer(document(topic), status, ETag=versions.etag(topic.version), **headers)
 
 
 def _own(request: ApiRequest) -> QuerySet[Topic]:
@@ -243,8 +234,7 @@ def subscribe(request: ApiRequest, topic_id: UUID, body: SubscriptionReplacement
 
 
 @subscriptions_router.delete("/{uuid:topic_id}", response={204: None}, summary="Unsubscribe from a topic")
-def unsubscribe(request: ApiRequest, topic_id: UUID) -> HttpResponse:
+def unsubscribe(request: ApiRequest, topic_id: UUID) -> None:
     """Cancels what has not been sent yet. Its owner cannot add you again; you can subscribe again."""
     own = Subscription.objects.own(request.auth.user, topic=topic_id)
     subscriptions.leave(own.id)
-    return HttpResponse(status=204)

@@ -7,7 +7,6 @@ from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from django.http import HttpResponse
-from django.urls import reverse
 from ninja import Query, Router
 from pydantic import BaseModel, Field
 
@@ -144,6 +143,9 @@ def document(watch: Watch) -> dict[str, Any]:
     )
 
 
+_show = partial(versions.show, document)
+
+
 def _seen(request: ApiRequest, watch: Watch) -> dict[str, Any]:
     """Without its addresses for a viewer of its team, who could ping it."""
     return document(watch) | ({} if request.auth.user.may_change else {"ping_url": "", "slug_url": ""})
@@ -213,10 +215,6 @@ def _changing(request: ApiRequest, watch_id: UUID) -> AbstractContextManager[Wat
     return versions.locked(request, Watch.objects.for_user(request.auth.user), document, id=watch_id)
 
 
-def _show(watch: Watch, status: int = 200, **headers: str) -> HttpResponse:
-    return answer(document(watch), status, ETag=versions.etag(watch.version), **headers)
-
-
 @router.get("", response=paging.Page[WatchDocument], summary="List watches")
 def list_watches(
     request: ApiRequest,
@@ -239,7 +237,7 @@ def create_watch(request: ApiRequest, body: WatchBody) -> HttpResponse:
     """Nothing is expected before its first ping. Send an `Idempotency-Key`, so that a repeat creates one."""
     with lock_user(request.auth.user):
         watch = changes.create(*described(body, request.auth.user))
-    return _show(watch, 201, Location=reverse("api:read_watch", args=[watch.id]))
+    return _show(watch, 201, Location=f"{request.path}/{watch.id}")
 
 
 @router.get("/{uuid:watch_id}", response=WatchDocument, summary="Read a watch")
@@ -269,11 +267,10 @@ def change_watch(request: ApiRequest, watch_id: UUID, body: WatchPatch) -> HttpR
 
 
 @router.delete("/{uuid:watch_id}", response={204: None}, summary="Delete a watch")
-def delete_watch(request: ApiRequest, watch_id: UUID) -> HttpResponse:
+def delete_watch(request: ApiRequest, watch_id: UUID) -> None:
     """Its address answers 404, and what is not sent yet is cancelled. `restore` undoes it."""
     with _changing(request, watch_id) as watch:
         changes.delete(watch.id)
-    return HttpResponse(status=204)
 
 
 @router.post("/{uuid:watch_id}/restore", response=WatchDocument, summary="Restore a deleted watch")

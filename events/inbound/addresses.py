@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 
 from common.database import encryption
 from common.database.encryption import hashed
+from common.forms.not_possible import NotPossible
 from events.inbound.forms import InboundForm
 from events.models import InboundAddress
 from people.models import User
@@ -19,18 +20,14 @@ MOST = 20
 """Addresses of one person."""
 
 
-class TooManyAddresses(Exception):
-    """The person has as many as are allowed. The message is for them."""
-
-
 def create(user: User, form: InboundForm) -> InboundAddress:
-    """From a valid form. Raises TooManyAddresses."""
+    """From a valid form. Raises NotPossible."""
     address = InboundAddress(user=user)
     _take(address, form)
     _seal(address, secrets.token_hex(24), form.cleaned_data["secret"])
     with lock_user(user):
         if InboundAddress.objects.for_user(user).count() >= MOST:
-            raise TooManyAddresses(
+            raise NotPossible(
                 _("You have %(most)s addresses, which is the limit. Remove one that you no longer need.")
                 % {"most": MOST}
             )

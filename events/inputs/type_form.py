@@ -10,6 +10,7 @@ from django.core.validators import RegexValidator
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _, gettext_lazy
 
+from common.forms.not_possible import NotPossible
 from events.models import RegisteredType
 from events.pure import matching, types
 from people.models import User
@@ -21,10 +22,6 @@ MOST = 200
 EXAMPLE = json.dumps(
     {"type": "object", "required": ["order_id"], "properties": {"order_id": {"type": "integer"}}}, indent=2
 )
-
-
-class TypeRefused(Exception):
-    """A limit or another type is in the way; the message is for the person."""
 
 
 def may_register_for_all(user: User) -> bool:
@@ -107,16 +104,16 @@ class TypeForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its stu
 
 
 def create(form: TypeForm) -> RegisteredType:
-    """Save the valid form of a new type. Raises TypeRefused."""
+    """Save the valid form of a new type. Raises NotPossible."""
     type: RegisteredType = form.instance
     if form.cleaned_data.get("is_for_everybody"):
         type.user = None
     with lock_user(form.user):
         if RegisteredType.objects.filter(user=type.user).count() >= MOST:
-            raise TypeRefused(_("There are %(most)s types, which is the limit. Delete one first.") % {"most": MOST})
+            raise NotPossible(_("There are %(most)s types, which is the limit. Delete one first.") % {"most": MOST})
         try:
             with transaction.atomic():
                 type.save(force_insert=True)
         except IntegrityError:
-            raise TypeRefused(_("“%(name)s” is registered already. Edit that one.") % {"name": type.name}) from None
+            raise NotPossible(_("“%(name)s” is registered already. Edit that one.") % {"name": type.name}) from None
     return type

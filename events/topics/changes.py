@@ -10,6 +10,7 @@ from django.db.models import IntegerField, OuterRef, QuerySet, Subquery
 from django.utils.translation import gettext as _, gettext_lazy
 
 from common.admin.base import AtLeast
+from common.forms.not_possible import NotPossible
 from events.models import Subscription, Topic
 from events.pure import matching
 from notifications.inputs.text_fields import BodyField, TitleField
@@ -18,10 +19,6 @@ from people.user_lock import lock_user
 
 COUNTED = 1_000
 """Subscribers are counted up to here: pages and lists read no more rows of a topic."""
-
-
-class TopicRefused(Exception):
-    """A limit or another topic is in the way; the message is for the person."""
 
 
 class TopicForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its stubs alone
@@ -79,16 +76,16 @@ class AddressForm(forms.Form):
 
 
 def create(form: TopicForm) -> Topic:
-    """Save the valid form of a new topic. Raises TopicRefused."""
+    """Save the valid form of a new topic. Raises NotPossible."""
     user = form.instance.user
     values = {name: form.cleaned_data[name] for name in form.Meta.fields}
     with lock_user(user):
         if Topic.objects.filter(user=user).count() >= settings.MOST_TOPICS:
             problem = _("You have %(most_topics)s topics, which is the limit. Delete one that you no longer need.")
-            raise TopicRefused(problem % {"most_topics": settings.MOST_TOPICS})
+            raise NotPossible(problem % {"most_topics": settings.MOST_TOPICS})
         topic, made = Topic.objects.get_or_create(user=user, slug=form.instance.slug, defaults=values)
         if not made:  # another tab was first
-            raise TopicRefused(_taken(topic.slug))
+            raise NotPossible(_taken(topic.slug))
         return topic
 
 

@@ -14,6 +14,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST
 
 from common.database import encryption
+from common.forms.not_possible import NotPossible
 from common.parsing import strict_json
 from common.redis import request_limiter, request_slots
 from common.redis.request_slots import READ
@@ -40,7 +41,7 @@ def inbound_new(request: PersonRequest) -> HttpResponse:
     if form.is_valid():
         try:
             made = addresses.create(request.user, form)
-        except addresses.TooManyAddresses as refusal:
+        except NotPossible as refusal:
             form.add_error(None, str(refusal))
         else:
             messages.success(

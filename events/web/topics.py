@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from common.database import paging
 from common.forms import versioned_form
+from common.forms.not_possible import NotPossible
 from events.inputs import differences
 from events.models import Subscription, Topic
 from events.topics import changes, subscriptions
@@ -33,7 +34,7 @@ def new(request: PersonRequest) -> HttpResponse:
     if form.is_valid():
         try:
             topic = changes.create(form)
-        except changes.TopicRefused as refusal:
+        except NotPossible as refusal:
             form.add_error(None, str(refusal))
         else:
             messages.success(request, _("“%(name)s” is ready. Publish to it, or add people.") % {"name": topic.name})

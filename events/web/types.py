@@ -8,6 +8,7 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 
+from common.forms.not_possible import NotPossible
 from events.inputs import type_form
 from events.inputs.type_form import TypeForm
 from events.models import RegisteredType
@@ -38,7 +39,7 @@ def new(request: PersonRequest) -> HttpResponse:
     if form.is_valid():
         try:
             type = type_form.create(form)
-        except type_form.TypeRefused as refusal:
+        except NotPossible as refusal:
             form.add_error(None, str(refusal))
         else:
             messages.success(request, _("“%(name)s” is registered.") % {"name": type.name})

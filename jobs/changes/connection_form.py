@@ -6,6 +6,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext as _, gettext_lazy
 
+from common.forms.not_possible import NotPossible
 from jobs.changes import connections
 from jobs.connections.base import ConnectionKind
 from jobs.models import Connection
@@ -53,7 +54,7 @@ class ConnectionForm:
             return True
         try:
             answer = connections.ask(self.user, self.kind, after)
-        except connections.TooManyConnections as refusal:
+        except NotPossible as refusal:
             self.details.add_error(None, forms.ValidationError(str(refusal), "too_many_checks"))
             return False
         if not isinstance(answer, Destination):
@@ -64,7 +65,7 @@ class ConnectionForm:
         return True
 
     def save(self) -> Connection:
-        """Write what is valid. Raises TooManyConnections or ConnectionConflict."""
+        """Write what is valid. Raises NotPossible or ConnectionConflict."""
         label = self.label.cleaned_data["label"] or str(self.kind.label)
         if self.connection is not None:
             return connections.change(self.connection, label, self._after)

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 
 from common.database import encryption
 from common.database.postgres import lend_connection
+from common.forms.not_possible import NotPossible
 from common.redis import rate_limiter
 from common.redis.rate_limiter import Window
 from jobs import connections
@@ -25,10 +26,6 @@ from work.reasons import Reason
 CHECKS_A_MINUTE = 10
 
 
-class TooManyConnections(Exception):
-    """A limit forbids it; the message is for the person."""
-
-
 class ConnectionConflict(Exception):
     """The connection has changed since it was read."""
 
@@ -36,10 +33,10 @@ class ConnectionConflict(Exception):
 def ask(user: User, kind: ConnectionKind, stored: Destination) -> Destination | Later | Refused:
     """Return the destination as its source has it, or why the source does not answer to it. Outside of transactions.
 
-    Raises TooManyConnections: each question keeps a process waiting for a stranger.
+    Raises NotPossible: each question keeps a process waiting for a stranger.
     """
     if not rate_limiter.allows(Window(f"connection-checks:{user.pk}", CHECKS_A_MINUTE, 60.0)):
-        raise TooManyConnections(
+        raise NotPossible(
             _("You have checked %(count)s times within a minute, which is the limit. Wait a minute.")
             % {"count": CHECKS_A_MINUTE}
         )
@@ -51,11 +48,11 @@ def ask(user: User, kind: ConnectionKind, stored: Destination) -> Destination | 
 def add(user: User, kind: ConnectionKind, destination: Destination, label: str, *, checked: bool) -> Connection:
     """Add a connection; `checked`: its source has answered to it. The label defaults to the kind's.
 
-    Raises TooManyConnections.
+    Raises NotPossible.
     """
     with lock_user(user):
         if Connection.objects.for_user(user).count() >= settings.MOST_CONNECTIONS:
-            raise TooManyConnections(
+            raise NotPossible(
                 _("You have %(count)s connections, which is the limit. Remove one.")
                 % {"count": settings.MOST_CONNECTIONS}
             )
@@ -94,7 +91,7 @@ def change(read: Connection, label: str, after: Destination | None) -> Connectio
 def check(connection: Connection) -> Reason | None:
     """Ask the source now, and write what becomes of it. Returns why it does not answer, None if it does.
 
-    Raises TooManyConnections.
+    Raises NotPossible.
     """
     if (kind := connections.find(connection.kind)) is None:
         return Reason(JobCode.NO_CONNECTION_KIND, kind=connection.kind)

@@ -10,6 +10,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 
 from common.database.damaged import readable
+from common.forms.not_possible import NotPossible
 from jobs import connections, kinds
 from jobs.changes import connections as changes
 from jobs.changes.connection_form import ConnectionForm
@@ -40,7 +41,7 @@ def add(request: PersonRequest, source: str) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         try:
             added = form.save()
-        except changes.TooManyConnections as refusal:
+        except NotPossible as refusal:
             form.details.add_error(None, str(refusal))
         else:
             messages.success(request, _("“%(label)s” is connected.") % {"label": added.label})
@@ -74,7 +75,7 @@ def check(request: PersonRequest, connection_id: UUID) -> HttpResponse:
     connection = Connection.objects.own(request.user, id=connection_id)
     try:
         failure = changes.check(connection)
-    except changes.TooManyConnections as refusal:
+    except NotPossible as refusal:
         messages.error(request, str(refusal))
     else:
         if failure is None:

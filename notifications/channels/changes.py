@@ -19,6 +19,7 @@ from django.utils.translation import gettext as _
 
 from common.database import encryption
 from common.database.damaged import readable
+from common.forms.not_possible import NotPossible
 from common.texts import languages
 from common.times import dates
 from common.uuid7 import uuid7
@@ -44,8 +45,8 @@ class ChannelConflict(Exception):
     """The channel has changed since it was read, in another tab or by its service."""
 
 
-class ChannelRefused(Exception):
-    """A limit forbids the change; the message is for the person."""
+class ChannelRefused(NotPossible):
+    """A limit forbids the change."""
 
 
 class SecondInbox(Exception):
@@ -55,7 +56,7 @@ class SecondInbox(Exception):
 def add(user: User, kind: str, cleaned: Mapping[str, Any], label: str = "") -> Channel:
     """Add a channel on the provider `kind` from its form's cleaned data; the label defaults to the provider's.
 
-    Raises SecondInbox, Refused, `verification.Refused`, `providers.UnknownProvider`.
+    Raises SecondInbox, ChannelRefused, `verification.CodeRefused`, `providers.UnknownProvider`.
     """
     return add_at(user, kind, providers.get(kind).destination(cleaned), label)
 

@@ -11,6 +11,7 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from common.database import encryption
+from common.forms.not_possible import NotPossible
 from common.texts import languages
 from notifications import providers
 from notifications.deliveries import outbox
@@ -24,8 +25,8 @@ class TooManyCodes(Exception):
     """The daily limit of tests and codes is reached; the message is for the person."""
 
 
-class CodeRefused(Exception):
-    """The reader of the address wants no more codes; the message is for the person."""
+class CodeRefused(NotPossible):
+    """The reader of the address wants no more codes."""
 
 
 def is_proven(user: User, kind: str, address: object) -> bool:

@@ -25,6 +25,7 @@ from django.utils.translation import gettext as _, gettext_lazy, ngettext
 
 from common.admin.base import count_up_to
 from common.database import replica
+from common.forms.not_possible import NotPossible
 from common.redis import rate_limiter
 from common.redis.rate_limiter import Window
 from common.uuid7 import uuid7
@@ -216,7 +217,7 @@ def create_token(request: PersonRequest) -> HttpResponse:
             row, token = tokens.create(
                 request.user, made["label"], made["scopes"], form.expires_at(timezone.now()), made["made_as"]
             )
-        except tokens.TooManyTokens as refusal:
+        except NotPossible as refusal:
             form.add_error(None, str(refusal))
         except IntegrityError:
             messages.info(

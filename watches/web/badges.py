@@ -10,13 +10,13 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from common.admin.base import as_uuid
+from common.forms.not_possible import NotPossible
 from common.redis.request_limiter import by_address, limit_page
 from common.texts import languages
 from people.access.requests import PersonRequest, person_action, person_page
 from people.user_lock import with_user_lock
 from schedules.firing.fire import read_clock
 from watches import badges
-from watches.badges import TooManyBadges
 from watches.models import Badge, Watch
 from watches.models.badge import new_token
 
@@ -44,7 +44,7 @@ def new(request: PersonRequest) -> HttpResponse:
         raise Http404
     try:
         badges.create(request.user, None if tag else watch, tag)
-    except TooManyBadges as refusal:
+    except NotPossible as refusal:
         messages.error(request, str(refusal))
     return redirect("watches:badges")
 

@@ -95,8 +95,6 @@ def add_channel(request: ApiRequest, body: NewChannel) -> HttpResponse:
         channel = changes.add(user, body.kind, cleaned, label)
     except changes.SecondInbox:
         raise conflict("You already have an inbox.") from None
-    except changes.ChannelRefused as refusal:
-        raise conflict(str(refusal)) from None
     except verification.CodeRefused as refusal:
         raise invalid(FieldError("fields", str(refusal), "refused")) from None
     return _new(Channel.objects.get(id=channel.id), 201, to_verify=channel.verified_at is None, reveals=True)
@@ -133,11 +131,10 @@ def change_channel(request: ApiRequest, channel_id: UUID, body: ChannelPatch) ->
 
 
 @router.delete("/{uuid:channel_id}", response={204: None}, summary="Remove a channel")
-def remove_channel(request: ApiRequest, channel_id: UUID) -> HttpResponse:
+def remove_channel(request: ApiRequest, channel_id: UUID) -> None:
     """Cancels what waits for it and erases its secrets. Its history stays."""
     with locked(request, channel_id) as channel:
         changes.remove(channel)
-    return HttpResponse(status=204)
 
 
 def _new(channel: Channel, status: int, *, to_verify: bool, reveals: bool) -> HttpResponse:
@@ -240,8 +237,8 @@ def replace_secret(request: ApiRequest, channel_id: UUID) -> HttpResponse:
             raise conflict("This kind of channel has no signing secret.")
         try:
             changes.replace_secret(channel.id, changes.secret_fingerprint(channel), request.auth.user, now)
-        except (changes.ChannelRefused, encryption.Unreadable) as refusal:
-            raise conflict(str(refusal)) from None
+        except encryption.Unreadable as unreadable:
+            raise conflict(str(unreadable)) from None
     channel.refresh_from_db()
     destination = channel.destination()
     result = {

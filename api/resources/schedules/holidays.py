@@ -5,7 +5,6 @@ from uuid import UUID
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404
-from django.urls import reverse
 from django.utils import timezone
 from ninja import Query, Router
 from pydantic import BaseModel, Field
@@ -62,7 +61,7 @@ def create_holiday(request: ApiRequest, body: HolidayBody) -> HttpResponse:
     with transaction_of(request):
         lock_in_transaction(user)
         made = make(user, body)
-    return answer(document(made), 201, Location=reverse("api:read_holiday", args=[made.id]))
+    return answer(document(made), 201, Location=f"{request.path}/{made.id}")
 
 
 def make(user: User, body: HolidayBody, holiday: Holiday | None = None) -> Holiday:
@@ -101,12 +100,11 @@ def end_holiday(request: ApiRequest, holiday_id: UUID) -> HttpResponse:
 
 
 @router.delete("/{uuid:holiday_id}", response={204: None}, summary="Delete a holiday")
-def delete_holiday(request: ApiRequest, holiday_id: UUID) -> HttpResponse:
+def delete_holiday(request: ApiRequest, holiday_id: UUID) -> None:
     """Schedules fire again from now on."""
     deleted, _ = Holiday.objects.filter(user=request.auth.user, id=holiday_id).delete()
     if not deleted:
         raise Http404
-    return HttpResponse(status=204)
 
 
 def _own(request: ApiRequest, holiday_id: UUID) -> Holiday:

@@ -165,11 +165,10 @@ def _reschedule(request: ApiRequest, schedule_id: UUID, body: ScheduleReplacemen
 
 
 @router.delete("/{uuid:schedule_id}", response={204: None}, summary="Delete a schedule")
-def delete_schedule(request: ApiRequest, schedule_id: UUID) -> HttpResponse:
+def delete_schedule(request: ApiRequest, schedule_id: UUID) -> None:
     """Cancels what is not sent yet. Its history stays, and `restore` undoes it."""
     with changing(request, schedule_id) as (_schedule, now):
         editing.delete(schedule_id, now, request.auth.user)
-    return HttpResponse(status=204)
 
 
 @router.post("/{uuid:schedule_id}/restore", response=ScheduleDocument, summary="Restore a deleted schedule")

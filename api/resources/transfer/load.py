@@ -26,10 +26,9 @@ from api.resources.transfer.sections import SECTIONS, ChannelEntry, Subscription
 from api.resources.watches import WatchBody
 from common.admin.base import as_uuid
 from common.forms.json_file import MOST, FileRefused
+from common.forms.not_possible import NotPossible
 from common.parsing.budget import Budget, OverBudget
 from common.texts.numbers import grouped
-from jobs.changes import connections as connection_changes
-from notifications.channels import changes, verification
 from people.models import User
 from people.user_lock import Busy, dry_run, is_dry_run, lock_in_transaction
 from schedules.firing import fire
@@ -42,8 +41,6 @@ _NAMESPACE = UUID("0d1f2b64-52a8-5c0f-8a0e-6f0f7b6b6c21")
 # What an earlier release called members.
 _RENAMED = {"channels": "channel_ids", "topic": "topic_id", "snoozed_until": "snooze_ends_at"}
 _LISTS = {"channel_ids": "channels", "nag_channel_ids": "channels", "watch_ids": "watches"}
-# What operations refuse; the message is for the person.
-_REFUSALS = (changes.ChannelRefused, verification.CodeRefused, connection_changes.TooManyConnections)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +137,7 @@ class _Loading:
                 self.waits -= 1
                 return self.take(section, entry)
             errors = [FieldError("", _("You were changing something elsewhere. Import the file again."))]
-        except _REFUSALS as refusal:
+        except NotPossible as refusal:
             errors = [FieldError("", str(refusal))]
         self.outcome.troubles += [Trouble(section, name, one.field, one.detail) for one in errors[:5]]
 
