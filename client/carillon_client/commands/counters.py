@@ -2,7 +2,8 @@
 
 import argparse
 
-from carillon_client.commands.output import Declare, client, show, show_list
+from carillon_client.client import Client
+from carillon_client.commands.output import Declare, show, show_list
 
 
 def declare(command: Declare) -> None:
@@ -13,18 +14,17 @@ def declare(command: Declare) -> None:
     counter.set_defaults(limit=0)
 
 
-def _counter(options: argparse.Namespace) -> None:
-    with client() as carillon:
-        if options.name is None:
-            counters = carillon.counters.list()
-            show_list(options, counters, lambda one: f"{one['name']}: {one['value']}", "There is no counter yet.")
-            return
-        if options.delete:
-            carillon.counters.delete(options.name)
-            show(options, None, [f"{options.name} was deleted."])
-            return
-        if options.by is None:
-            counter = carillon.counters.read(options.name)
-        else:
-            counter = carillon.counters.add(options.name, options.by)
-        show(options, counter, [str(counter["value"])])
+def _counter(carillon: Client, options: argparse.Namespace) -> None:
+    if options.name is None:
+        counters = carillon.counters.list()
+        show_list(options, counters, lambda one: f"{one['name']}: {one['value']}", "There is no counter yet.")
+        return
+    if options.delete:
+        carillon.counters.delete(options.name)
+        show(options, None, [f"{options.name} was deleted."])
+        return
+    if options.by is None:
+        counter = carillon.counters.read(options.name)
+    else:
+        counter = carillon.counters.add(options.name, options.by)
+    show(options, counter, [str(counter["value"])])

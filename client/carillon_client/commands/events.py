@@ -5,7 +5,8 @@ import json
 import sys
 import time
 
-from carillon_client.commands.output import Declare, add_limit, an_id, client, escaped, show, show_list
+from carillon_client.client import Client
+from carillon_client.commands.output import Declare, add_limit, an_id, escaped, show, show_list
 from carillon_client.documents import Change, Event, FlowRun, TypeRoute, TypeRoutes
 
 
@@ -48,25 +49,23 @@ def declare(command: Declare) -> None:
     changes.add_argument("--follow", action="store_true", help="wait for more, until you press Ctrl-C")
 
 
-def _publish(options: argparse.Namespace) -> None:
+def _publish(carillon: Client, options: argparse.Namespace) -> None:
     try:
         data = json.loads(options.data)
     except ValueError as error:
         raise ValueError(f"--data is not JSON: {error}") from None
     event = {"type": options.type, "data": data, "source": options.source, "id": options.id}
-    with client() as carillon:
-        [published] = carillon.events.publish(event)
+    [published] = carillon.events.publish(event)
     show(options, {"id": published}, [f"{published}  published"])
 
 
-def _events(options: argparse.Namespace) -> None:
-    with client() as carillon:
-        show_list(
-            options,
-            carillon.events.list(options.type, state="dead" if options.dead else None),
-            lambda one: f"{one['id']}  {one['type']}: {_outcome(one)}",
-            "No events.",
-        )
+def _events(carillon: Client, options: argparse.Namespace) -> None:
+    show_list(
+        options,
+        carillon.events.list(options.type, state="dead" if options.dead else None),
+        lambda one: f"{one['id']}  {one['type']}: {_outcome(one)}",
+        "No events.",
+    )
 
 
 def _outcome(event: Event) -> str:
@@ -74,9 +73,8 @@ def _outcome(event: Event) -> str:
     return "; ".join([event["reason"]["text"] or event["state"], *effects])
 
 
-def _trace(options: argparse.Namespace) -> None:
-    with client() as carillon:
-        result = carillon.events.trace(options.correlation_id)
+def _trace(carillon: Client, options: argparse.Namespace) -> None:
+    result = carillon.events.trace(options.correlation_id)
     lines = []
     for row in result["items"]:
         to = f" → {', '.join(row['consumers'])}" if row["consumers"] else ""
@@ -88,9 +86,8 @@ def _trace(options: argparse.Namespace) -> None:
     show(options, result, [*lines, "There are more."] if result["more"] else lines)
 
 
-def _topology(options: argparse.Namespace) -> None:
-    with client() as carillon:
-        show_list(options, carillon.event_types.topology(), _type_routes, "No types.")
+def _topology(carillon: Client, options: argparse.Namespace) -> None:
+    show_list(options, carillon.event_types.topology(), _type_routes, "No types.")
 
 
 def _type_routes(type: TypeRoutes) -> str:
@@ -107,29 +104,25 @@ def _route(route: TypeRoute) -> str:
     return f"{route['rule_name']} → {route['channel_label']} ({counts})"
 
 
-def _rules(options: argparse.Namespace) -> None:
-    with client() as carillon:
-        show_list(
-            options,
-            carillon.rules.list(),
-            lambda one: f"{one['id']}  {one['name']}: {one['type_pattern']}; {'on' if one['enabled'] else 'off'}",
-            "No rules.",
-        )
+def _rules(carillon: Client, options: argparse.Namespace) -> None:
+    show_list(
+        options,
+        carillon.rules.list(),
+        lambda one: f"{one['id']}  {one['name']}: {one['type_pattern']}; {'on' if one['enabled'] else 'off'}",
+        "No rules.",
+    )
 
 
-def _runs(options: argparse.Namespace) -> None:
-    with client() as carillon:
-        show_list(options, carillon.runs.list(flow=options.flow, key=options.key), _run, "No runs.")
+def _runs(carillon: Client, options: argparse.Namespace) -> None:
+    show_list(options, carillon.runs.list(flow=options.flow, key=options.key), _run, "No runs.")
 
 
-def _incidents(options: argparse.Namespace) -> None:
-    with client() as carillon:
-        show_list(options, carillon.runs.list(flow="incident", phase=options.phase), _run, "No incidents.")
+def _incidents(carillon: Client, options: argparse.Namespace) -> None:
+    show_list(options, carillon.runs.list(flow="incident", phase=options.phase), _run, "No incidents.")
 
 
-def _answer(options: argparse.Namespace) -> None:
-    with client() as carillon:
-        run = (carillon.runs.resolve if options.done == "Resolved" else carillon.runs.acknowledge)(options.id)
+def _answer(carillon: Client, options: argparse.Namespace) -> None:
+    run = (carillon.runs.resolve if options.done == "Resolved" else carillon.runs.acknowledge)(options.id)
     show(options, run, [f"{options.done}: {run['title']}"])
 
 
@@ -138,29 +131,27 @@ def _run(run: FlowRun) -> str:
     return f"{run['id']}  {run['flow']}: {run['title']}; {run['phase'] or run['state']}{waits}"
 
 
-def _topics(options: argparse.Namespace) -> None:
-    with client() as carillon:
-        show_list(
-            options,
-            carillon.topics.list(),
-            lambda one: f"{one['slug']}  {one['name']}; subscribers: {one['subscribers']}",
-            "No topics.",
-        )
+def _topics(carillon: Client, options: argparse.Namespace) -> None:
+    show_list(
+        options,
+        carillon.topics.list(),
+        lambda one: f"{one['slug']}  {one['name']}; subscribers: {one['subscribers']}",
+        "No topics.",
+    )
 
 
-def _changes(options: argparse.Namespace) -> None:
+def _changes(carillon: Client, options: argparse.Namespace) -> None:
     types = [one for one in options.types.replace(" ", ",").split(",") if one]
-    with client() as carillon:
-        page = carillon.changes.read(types=types)
-        while True:
-            for one in page["items"]:
-                print(escaped(json.dumps(one, ensure_ascii=False) if options.json else _change(one)))
-            sys.stdout.flush()
-            if not page["more"]:
-                if not options.follow:
-                    return
-                time.sleep(2.0)
-            page = carillon.changes.read(page["next"], types=types)
+    page = carillon.changes.read(types=types)
+    while True:
+        for one in page["items"]:
+            print(escaped(json.dumps(one, ensure_ascii=False) if options.json else _change(one)))
+        sys.stdout.flush()
+        if not page["more"]:
+            if not options.follow:
+                return
+            time.sleep(2.0)
+        page = carillon.changes.read(page["next"], types=types)
 
 
 def _change(change: Change) -> str:

@@ -11,7 +11,7 @@ from contextlib import suppress
 
 from carillon_client import account
 from carillon_client.client import Client
-from carillon_client.commands.output import Declare, client, show_list
+from carillon_client.commands.output import Declare, show_list
 from carillon_client.connection import CarillonError, Problem
 
 _GRACE = 5.0  # seconds between SIGTERM and SIGKILL, at most a quarter of the lock's time
@@ -29,18 +29,17 @@ def declare(command: Declare) -> None:
     lock.set_defaults(limit=0)
 
 
-def _lock(options: argparse.Namespace) -> None:
+def _lock(carillon: Client, options: argparse.Namespace) -> None:
     if options.name is None:
-        with client() as carillon:
-            show_list(options, carillon.locks.list(), lambda one: f"{one['name']}: {one['holder']}", "No lock is held.")
+        show_list(options, carillon.locks.list(), lambda one: f"{one['name']}: {one['holder']}", "No lock is held.")
         return
     command = options.command[1:] if options.command[:1] == ["--"] else options.command
     if not command or command[0].startswith("-"):
         raise ValueError(
             f"Write options before the name, and a command behind the name: carillon lock {options.name} -- COMMAND."
         )
-    with client() as carillon:
-        token, fence, until = _acquire(carillon, options)
+    token, fence, until = _acquire(carillon, options)
+    carillon.close()
     # A call that waits longer comes too late.
     with Client(*account.read(), timeout=max(1.0, min(10.0, options.ttl / 4)), tries=1) as carillon:
         status = _run(carillon, options, command, token, fence, until)

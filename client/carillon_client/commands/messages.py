@@ -7,7 +7,7 @@ import sys
 from carillon_client import timing
 from carillon_client.client import Client
 from carillon_client.commands import channels
-from carillon_client.commands.output import Declare, add_limit, an_id, client, escaped, show, show_list
+from carillon_client.commands.output import Declare, add_limit, an_id, escaped, show, show_list
 from carillon_client.connection import Problem
 from carillon_client.documents import Batch
 
@@ -37,41 +37,37 @@ def declare(command: Declare) -> None:
     pull.add_argument("--follow", action="store_true", help="wait for more, until you press Ctrl-C")
 
 
-def _send(options: argparse.Namespace) -> None:
+def _send(carillon: Client, options: argparse.Namespace) -> None:
     at = timing.instant(options.at) if options.at else None
-    with client() as carillon:
-        wanted = channels.find(carillon, options.channel)
-        sent = carillon.notifications.send(
-            options.title, wanted, body=options.body, send_at=at, urgent=options.urgent, key=options.key
-        )
+    wanted = channels.find(carillon, options.channel)
+    sent = carillon.notifications.send(
+        options.title, wanted, body=options.body, send_at=at, urgent=options.urgent, key=options.key
+    )
     show(options, sent, [f"{sent['id']}  accepted; channels: {len(sent['delivery_ids'])}"])
 
 
-def _cancel(options: argparse.Namespace) -> None:
-    with client() as carillon:
-        try:
-            message = carillon.notifications.cancel(options.id)
-            show(options, message, [f"{message['id']}  {message['outcome']}"])
-        except Problem as problem:
-            if problem.status != 404:
-                raise
-            batch = carillon.batches.cancel(options.id)
-            show(options, batch, [f"{batch['id']}  cancelled; not sent: {batch['dropped']}"])
+def _cancel(carillon: Client, options: argparse.Namespace) -> None:
+    try:
+        message = carillon.notifications.cancel(options.id)
+        show(options, message, [f"{message['id']}  {message['outcome']}"])
+    except Problem as problem:
+        if problem.status != 404:
+            raise
+        batch = carillon.batches.cancel(options.id)
+        show(options, batch, [f"{batch['id']}  cancelled; not sent: {batch['dropped']}"])
 
 
-def _channels(options: argparse.Namespace) -> None:
-    with client() as carillon:
-        show_list(
-            options,
-            carillon.channels.list(),
-            lambda one: f"{one['id']}  {one['label']}: {one['kind']}, {one['summary']}; {one['state']}",
-            "No channels.",
-        )
+def _channels(carillon: Client, options: argparse.Namespace) -> None:
+    show_list(
+        options,
+        carillon.channels.list(),
+        lambda one: f"{one['id']}  {one['label']}: {one['kind']}, {one['summary']}; {one['state']}",
+        "No channels.",
+    )
 
 
-def _batches(options: argparse.Namespace) -> None:
-    with client() as carillon:
-        show_list(options, carillon.batches.list(), _batch, "No batches.")
+def _batches(carillon: Client, options: argparse.Namespace) -> None:
+    show_list(options, carillon.batches.list(), _batch, "No batches.")
 
 
 def _batch(batch: Batch) -> str:
@@ -79,20 +75,19 @@ def _batch(batch: Batch) -> str:
     return f"{batch['id']}  {batch['title']}: {batch['state']}, {told}"
 
 
-def _dead_letters(options: argparse.Namespace) -> None:
-    with client() as carillon:
-        if options.replay:
-            _replay(options, carillon)
-            return
-        show_list(
-            options,
-            carillon.dead_letters.list(cause=options.cause),
-            lambda one: f"{one['id']}  {one['channel_label']}: {one['reason']['text']} ({one['cause']})",
-            "No dead letters.",
-        )
+def _dead_letters(carillon: Client, options: argparse.Namespace) -> None:
+    if options.replay:
+        _replay(carillon, options)
+        return
+    show_list(
+        options,
+        carillon.dead_letters.list(cause=options.cause),
+        lambda one: f"{one['id']}  {one['channel_label']}: {one['reason']['text']} ({one['cause']})",
+        "No dead letters.",
+    )
 
 
-def _replay(options: argparse.Namespace, carillon: Client) -> None:
+def _replay(carillon: Client, options: argparse.Namespace) -> None:
     causes = {one["cause"] for one in carillon.dead_letters.causes() if options.cause in (None, one["cause"])}
     done = {
         cause: carillon.dead_letters.replay_all(cause=cause, per_minute=options.per_minute) for cause in sorted(causes)
@@ -101,18 +96,17 @@ def _replay(options: argparse.Namespace, carillon: Client) -> None:
     show(options, done, lines or ["No dead letters."])
 
 
-def _pull(options: argparse.Namespace) -> None:
-    with client() as carillon:
-        [queue] = channels.find(carillon, [options.queue])
-        while True:
-            messages = carillon.queues.pull(queue, batch_size=options.batch, wait=20.0 if options.follow else 0.0)
-            for message in messages:
-                print(escaped(json.dumps(message, ensure_ascii=False)))
-            sys.stdout.flush()  # what cannot be written is not acknowledged
-            if messages:
-                settled = carillon.queues.ack(queue, [message["lease_id"] for message in messages])
-                for one in settled:
-                    if one["detail"]:
-                        print(escaped(f"carillon: {one['lease_id']}: {one['detail']}"), file=sys.stderr)
-            elif not options.follow:
-                return
+def _pull(carillon: Client, options: argparse.Namespace) -> None:
+    [queue] = channels.find(carillon, [options.queue])
+    while True:
+        messages = carillon.queues.pull(queue, batch_size=options.batch, wait=20.0 if options.follow else 0.0)
+        for message in messages:
+            print(escaped(json.dumps(message, ensure_ascii=False)))
+        sys.stdout.flush()  # what cannot be written is not acknowledged
+        if messages:
+            settled = carillon.queues.ack(queue, [message["lease_id"] for message in messages])
+            for one in settled:
+                if one["detail"]:
+                    print(escaped(f"carillon: {one['lease_id']}: {one['detail']}"), file=sys.stderr)
+        elif not options.follow:
+            return

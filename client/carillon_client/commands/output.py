@@ -10,20 +10,18 @@ from typing import Protocol, TypeVar
 from uuid import UUID
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from carillon_client import account
 from carillon_client.client import Client
 
 T = TypeVar("T")
 
 
+Run = Callable[[Client, argparse.Namespace], None]
+
+
 class Declare(Protocol):
     """Add a command: its name, the function that runs it, and one line about it."""
 
-    def __call__(self, name: str, run: Callable[[argparse.Namespace], None], words: str) -> argparse.ArgumentParser: ...
-
-
-def client() -> Client:
-    return Client(*account.read())
+    def __call__(self, name: str, run: Run, words: str) -> argparse.ArgumentParser: ...
 
 
 def add_limit(parser: argparse.ArgumentParser) -> None:

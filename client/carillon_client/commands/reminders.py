@@ -3,14 +3,13 @@
 import argparse
 import sys
 import time
-from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
 from carillon_client import timing
 from carillon_client.client import Client
 from carillon_client.commands import channels
-from carillon_client.commands.output import Declare, add_limit, an_id, client, escaped, local, show, show_list
+from carillon_client.commands.output import Declare, Run, add_limit, an_id, escaped, local, show, show_list
 from carillon_client.connection import CarillonError, Problem
 from carillon_client.documents import Schedule, ScheduleFields, Slot
 
@@ -32,7 +31,7 @@ def declare(command: Declare) -> None:
     listed.add_argument("--state", choices=["active", "paused", "finished", "broken", "archived", "awaiting"])
     add_limit(listed)
 
-    def of_one(name: str, run: Callable[[argparse.Namespace], None], words: str) -> argparse.ArgumentParser:
+    def of_one(name: str, run: Run, words: str) -> argparse.ArgumentParser:
         one = command(name, run, words)
         one.add_argument("reminder", help="its title or id")
         return one
@@ -53,17 +52,16 @@ def declare(command: Declare) -> None:
     of_one("explain", _explain, "Say what comes, and why each slot fired or did not.")
 
 
-def _add(options: argparse.Namespace) -> None:
+def _add(carillon: Client, options: argparse.Namespace) -> None:
     fields: ScheduleFields = {"body": options.body, "category": options.category, "urgent": options.urgent}
     if (when := _timing(options)) is not None:
         fields |= {"title": options.title, "timing": when}
         if options.zone:
             fields["time_zone"] = options.zone
-    with client() as carillon:
-        fields["channel_ids"] = channels.find(carillon, options.channel)
-        if when is None:
-            fields |= _read_line(carillon, options)
-        made = carillon.schedules.create(key=options.key, **fields)
+    fields["channel_ids"] = channels.find(carillon, options.channel)
+    if when is None:
+        fields |= _read_line(carillon, options)
+    made = carillon.schedules.create(key=options.key, **fields)
     show(options, made, [_line(made)])
 
 
@@ -97,67 +95,59 @@ def _timing(options: argparse.Namespace) -> dict[str, Any] | None:
     return None if options.cron is None else {"cron": {"expression": options.cron}}
 
 
-def _list(options: argparse.Namespace) -> None:
-    with client() as carillon:
-        show_list(options, carillon.schedules.list(search=options.search, state=options.state), _line, "No reminders.")
+def _list(carillon: Client, options: argparse.Namespace) -> None:
+    show_list(options, carillon.schedules.list(search=options.search, state=options.state), _line, "No reminders.")
 
 
-def _pause_or_resume(options: argparse.Namespace) -> None:
-    with client() as carillon:
-        change = carillon.schedules.pause if options.done == "Paused" else carillon.schedules.resume
-        changed = change(_find(carillon, options.reminder)["id"])
+def _pause_or_resume(carillon: Client, options: argparse.Namespace) -> None:
+    change = carillon.schedules.pause if options.done == "Paused" else carillon.schedules.resume
+    changed = change(_find(carillon, options.reminder)["id"])
     show(options, changed, [f"{options.done}: {_line(changed)}"])
 
 
-def _done(options: argparse.Namespace) -> None:
-    with client() as carillon:
-        change = carillon.schedules.undo_done if options.undo else carillon.schedules.done
-        changed = change(_find(carillon, options.reminder)["id"])
+def _done(carillon: Client, options: argparse.Namespace) -> None:
+    change = carillon.schedules.undo_done if options.undo else carillon.schedules.done
+    changed = change(_find(carillon, options.reminder)["id"])
     show(options, changed, [f"{'Open again' if options.undo else 'Done'}: {_line(changed)}"])
 
 
-def _delete(options: argparse.Namespace) -> None:
-    with client() as carillon:
-        result = _find(carillon, options.reminder)
-        if not options.yes:
-            if not sys.stdin.isatty():
-                raise ValueError("Add --yes to delete it without being asked.")
-            print(escaped(f"Delete “{result['title']}”? [y/N] "), end="", file=sys.stderr, flush=True)
-            if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-                raise CarillonError("Nothing was deleted.")
-        carillon.schedules.delete(result["id"])
+def _delete(carillon: Client, options: argparse.Namespace) -> None:
+    result = _find(carillon, options.reminder)
+    if not options.yes:
+        if not sys.stdin.isatty():
+            raise ValueError("Add --yes to delete it without being asked.")
+        print(escaped(f"Delete “{result['title']}”? [y/N] "), end="", file=sys.stderr, flush=True)
+        if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+            raise CarillonError("Nothing was deleted.")
+    carillon.schedules.delete(result["id"])
     show(options, result, [f"Deleted “{result['title']}”. To undo it: carillon restore {result['id']}"])
 
 
-def _restore(options: argparse.Namespace) -> None:
-    with client() as carillon:
-        done = carillon.schedules.restore(options.id)
+def _restore(carillon: Client, options: argparse.Namespace) -> None:
+    done = carillon.schedules.restore(options.id)
     show(options, done, [f"Restored: {_line(done)}"])
 
 
-def _run(options: argparse.Namespace) -> None:
-    with client() as carillon:
-        done = carillon.schedules.run(_find(carillon, options.reminder)["id"])
+def _run(carillon: Client, options: argparse.Namespace) -> None:
+    done = carillon.schedules.run(_find(carillon, options.reminder)["id"])
     reason = f": {done['reason']['text']}" if done["reason"]["text"] else ""
     show(options, done, [f"{done['batch_id']}  {done['outcome']}{reason}"])
 
 
-def _check(options: argparse.Namespace) -> None:
-    with client() as carillon:
-        result = carillon.schedules.check(_find(carillon, options.reminder)["id"])
-        while result["outcome"] == "checking":
-            time.sleep(1.0)
-            result = carillon.schedules.read_check(result["id"])
+def _check(carillon: Client, options: argparse.Namespace) -> None:
+    result = carillon.schedules.check(_find(carillon, options.reminder)["id"])
+    while result["outcome"] == "checking":
+        time.sleep(1.0)
+        result = carillon.schedules.read_check(result["id"])
     says = [text for text in (result["title"], result["body"]) if text]
     show(options, result, [f"{result['outcome']}: {result['reason']['text']}", *says])
     if result["outcome"] == "failed":
         raise CarillonError("The check failed.")
 
 
-def _explain(options: argparse.Namespace) -> None:
-    with client() as carillon:
-        schedule = _find(carillon, options.reminder)
-        explained = carillon.schedules.explanation(schedule["id"])
+def _explain(carillon: Client, options: argparse.Namespace) -> None:
+    schedule = _find(carillon, options.reminder)
+    explained = carillon.schedules.explanation(schedule["id"])
     slots = [*reversed(explained["coming"]), *explained["items"]]
     show(options, explained, [_slot(one, schedule) for one in slots] or ["Nothing comes, and nothing has fired yet."])
 

@@ -3,13 +3,14 @@
 import argparse
 import getpass
 import sys
+from collections.abc import Callable
 
 from carillon_client import account
 from carillon_client.client import Client
-from carillon_client.commands.output import Declare, show
+from carillon_client.commands.output import show
 
 
-def declare(command: Declare) -> None:
+def declare(command: Callable[[str, Callable[[argparse.Namespace], None], str], argparse.ArgumentParser]) -> None:
     login = command("login", _login, "Store the address and a token, which is asked for (or read from a pipe).")
     login.add_argument("url", help="such as https://carillon.example.org")
     command("logout", _logout, "Forget the stored token. Revoke it in the settings.")

@@ -1,14 +1,13 @@
 """Watches: make, list, read, pause, resume, delete and restore them, and read their pings."""
 
 import argparse
-from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
 from carillon_client import timing
 from carillon_client.client import Client
 from carillon_client.commands import channels
-from carillon_client.commands.output import Declare, add_limit, an_id, client, local, show, show_list
+from carillon_client.commands.output import Declare, Run, add_limit, an_id, local, show, show_list
 from carillon_client.documents import Ping, Watch, WatchFields
 
 _SECONDS = {"minutes": 60, "hours": 3600, "days": 86_400}
@@ -33,7 +32,7 @@ def declare(command: Declare) -> None:
     listed.add_argument("--tag", help="only those with this tag")
     add_limit(listed)
 
-    def of_one(name: str, run: Callable[[argparse.Namespace], None], words: str) -> argparse.ArgumentParser:
+    def of_one(name: str, run: Run, words: str) -> argparse.ArgumentParser:
         one = command(name, run, words)
         one.add_argument("watch", help="its name or id")
         return one
@@ -49,7 +48,7 @@ def declare(command: Declare) -> None:
     restore.add_argument("id", type=an_id, help="as `delete` printed it")
 
 
-def _add(options: argparse.Namespace) -> None:
+def _add(carillon: Client, options: argparse.Namespace) -> None:
     when: dict[str, Any] = {"cron": {"expression": options.cron}} if options.cron else timing.every(options.every)
     fields: WatchFields = {
         "name": options.name,
@@ -67,9 +66,8 @@ def _add(options: argparse.Namespace) -> None:
         fields["time_zone"] = options.zone
     if options.longest_run:
         fields["longest_run"] = _seconds(options.longest_run)
-    with client() as carillon:
-        fields["channel_ids"] = channels.find(carillon, options.channel)
-        made = carillon.watches.create(key=options.key, **fields)
+    fields["channel_ids"] = channels.find(carillon, options.channel)
+    made = carillon.watches.create(key=options.key, **fields)
     show(options, made, [_line(made), made["ping_url"]])
 
 
@@ -81,47 +79,40 @@ def _seconds(text: str) -> int:
     return int(interval["every"] * _SECONDS[interval["unit"]])
 
 
-def _list(options: argparse.Namespace) -> None:
-    with client() as carillon:
-        show_list(options, carillon.watches.list(state=options.state, tag=options.tag), _line, "No watches.")
+def _list(carillon: Client, options: argparse.Namespace) -> None:
+    show_list(options, carillon.watches.list(state=options.state, tag=options.tag), _line, "No watches.")
 
 
-def _pings(options: argparse.Namespace) -> None:
-    with client() as carillon:
-        watch = _find(carillon, options.watch)
-        pings = carillon.watches.pings(watch["id"])
-        show_list(options, pings, lambda ping: _ping(ping, watch["time_zone"]), "No pings yet.")
+def _pings(carillon: Client, options: argparse.Namespace) -> None:
+    watch = _find(carillon, options.watch)
+    pings = carillon.watches.pings(watch["id"])
+    show_list(options, pings, lambda ping: _ping(ping, watch["time_zone"]), "No pings yet.")
 
 
-def _output(options: argparse.Namespace) -> None:
-    with client() as carillon:
-        pings = carillon.watches.pings(_find(carillon, options.watch)["id"])
-        ping = next((one for one in pings if one["output"]), None)
+def _output(carillon: Client, options: argparse.Namespace) -> None:
+    pings = carillon.watches.pings(_find(carillon, options.watch)["id"])
+    ping = next((one for one in pings if one["output"]), None)
     show(options, ping, ["No ping has output."] if ping is None else ping["output"].splitlines())
 
 
-def _pause(options: argparse.Namespace) -> None:
-    with client() as carillon:
-        changed = carillon.watches.pause(_find(carillon, options.watch)["id"], until_ping=options.until_ping)
+def _pause(carillon: Client, options: argparse.Namespace) -> None:
+    changed = carillon.watches.pause(_find(carillon, options.watch)["id"], until_ping=options.until_ping)
     show(options, changed, [f"Paused: {_line(changed)}"])
 
 
-def _resume(options: argparse.Namespace) -> None:
-    with client() as carillon:
-        changed = carillon.watches.resume(_find(carillon, options.watch)["id"])
+def _resume(carillon: Client, options: argparse.Namespace) -> None:
+    changed = carillon.watches.resume(_find(carillon, options.watch)["id"])
     show(options, changed, [f"Resumed: {_line(changed)}"])
 
 
-def _delete(options: argparse.Namespace) -> None:
-    with client() as carillon:
-        result = _find(carillon, options.watch)
-        carillon.watches.delete(result["id"])
+def _delete(carillon: Client, options: argparse.Namespace) -> None:
+    result = _find(carillon, options.watch)
+    carillon.watches.delete(result["id"])
     show(options, result, [f"Deleted “{result['name']}”. To undo it: carillon watch restore {result['id']}"])
 
 
-def _restore(options: argparse.Namespace) -> None:
-    with client() as carillon:
-        done = carillon.watches.restore(options.id)
+def _restore(carillon: Client, options: argparse.Namespace) -> None:
+    done = carillon.watches.restore(options.id)
     show(options, done, [f"Restored: {_line(done)}"])
 
 
