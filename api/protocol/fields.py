@@ -214,14 +214,19 @@ NagChannels = Annotated[Texts, Field(description=_AGAIN_ON)]
 LARGEST_DATA = 16 * 1024
 
 
-def _small(data: dict[str, Any] | None) -> dict[str, Any] | None:
-    size = len(json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode())
-    if size > LARGEST_DATA:
-        raise ValueError(f"This is {size:,} bytes long as JSON; at most {LARGEST_DATA:,} are kept. Send less.")
-    return data
+def small(largest: int, remedy: str) -> AfterValidator:
+    """Refuse an object of more bytes than these, as JSON."""
+
+    def checked(data: Any) -> Any:
+        size = len(json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode())
+        if size > largest:
+            raise ValueError(f"This is {size:,} bytes long as JSON; at most {largest:,} are {remedy}.")
+        return data
+
+    return AfterValidator(checked)
 
 
-Data = Annotated[dict[str, Any] | None, AfterValidator(_small)]
+Data = Annotated[dict[str, Any] | None, small(LARGEST_DATA, "kept. Send less")]
 """An object of the caller's own."""
 
 Search = Annotated[str, StringConstraints(max_length=200), AfterValidator(_without_nul)]

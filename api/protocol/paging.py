@@ -19,6 +19,7 @@ from common.database.damaged import readable
 
 T = TypeVar("T")
 Row = TypeVar("Row", bound=Model)
+Rows = TypeVar("Rows", bound=QuerySet[Any])
 Show = type[BaseModel] | Callable[[Row], Any]
 """The document of a row, or what makes it."""
 
@@ -114,6 +115,11 @@ def _answer_chunks(
     following = make(request, last) if last else None
     document = f'{{"items": [{", ".join(items)}], "next": {to_json(following)}}}'
     return link(HttpResponse(document, content_type="application/json"), request, following)
+
+
+def narrowed(rows: Rows, **wanted: Any) -> Rows:
+    """The rows with these values, as a filter has them; null asks for nothing."""
+    return rows.filter(**{lookup: value for lookup, value in wanted.items() if value is not None})
 
 
 def answer_all(items: Iterable[Any]) -> HttpResponse:

@@ -80,9 +80,7 @@ def list_batches(
     request: ApiRequest, origin_id: UUID | None = None, *, page: Query[paging.PageParameters]
 ) -> HttpResponse:
     """Those that you have caused, newest first; with `origin_id`, of this schedule or topic."""
-    rows = _all_caused(request)
-    if origin_id is not None:
-        rows = rows.filter(origin_id=origin_id)
+    rows = paging.narrowed(_all_caused(request), origin_id=origin_id)
     return paging.answer_page(rows, request, page, _document)
 
 

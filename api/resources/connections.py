@@ -82,9 +82,7 @@ def list_connections(
     request: ApiRequest, kind: Search | None = None, *, page: Query[paging.PageParameters]
 ) -> HttpResponse:
     """Newest first, without their secrets."""
-    result = Connection.objects.for_user(request.auth.user)
-    if kind is not None:
-        result = result.filter(kind=kind)
+    result = paging.narrowed(Connection.objects.for_user(request.auth.user), kind=kind)
     return paging.answer_page(result, request, page, document)
 
 

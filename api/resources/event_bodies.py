@@ -1,12 +1,11 @@
 """Events as callers write them: their fields, one event, and a list of them."""
 
-import json
 import re
-from typing import Annotated, Any
+from typing import Annotated, Any, Generic, TypeVar
 
 from pydantic import AfterValidator, Discriminator, Field, RootModel, Tag
 
-from api.protocol.fields import CHOICES, Body, Instant
+from api.protocol.fields import CHOICES, Body, Instant, small
 from api.resources.schedules.documents import AudienceBody
 from common import correlation
 from events.pure import matching, types
@@ -31,19 +30,12 @@ def _not_own(source: str) -> str:
     return source
 
 
-def _small(data: dict[str, Any]) -> dict[str, Any]:
-    size = len(json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode())
-    if size > LARGEST_DATA:
-        raise ValueError(f"This is {size:,} bytes long as JSON; at most {LARGEST_DATA:,} are taken. Send ids instead.")
-    return data
-
-
 Type = Annotated[
     str,
     AfterValidator(_known_shape),
     Field(json_schema_extra={"pattern": f"^{matching.TYPE.pattern}$", "maxLength": 100}),
 ]
-Data = Annotated[dict[str, Any], AfterValidator(_small)]
+Data = Annotated[dict[str, Any], small(LARGEST_DATA, "taken. Send ids instead")]
 
 
 def _without_control_characters(id: str) -> str:
@@ -94,24 +86,31 @@ class EventBody(EnvelopeBody):
         return super().envelope(**to, **more)
 
 
+T = TypeVar("T", bound=EnvelopeBody)
 _ONE, _LIST = CHOICES
-_Events = Annotated[list[EventBody], Field(min_length=1, max_length=MOST_AT_ONCE)]
 
 
-class EventsBody(
+class OneOrMore(
     RootModel[
         Annotated[
-            Annotated[EventBody, Tag(_ONE)] | Annotated[_Events, Tag(_LIST)],
+            Annotated[T, Tag(_ONE)] | Annotated[list[T], Field(min_length=1, max_length=MOST_AT_ONCE), Tag(_LIST)],
             Discriminator(lambda given: _LIST if isinstance(given, list) else _ONE),
         ]
-    ]
+    ],
+    Generic[T],
 ):
-    """One event, or a list of up to 100."""
-
     @property
-    def all(self) -> list[EventBody]:
+    def all(self) -> list[T]:
         return self.root if isinstance(self.root, list) else [self.root]
 
     def place(self, number: int) -> str:
-        """The prefix of this event's fields in an error."""
+        """The prefix of the fields of this one in an error."""
         return f"{number}." if isinstance(self.root, list) else ""
+
+
+class EventsBody(OneOrMore[EventBody]):
+    """One event, or a list of up to 100."""
+
+
+class MessagesBody(OneOrMore[EnvelopeBody]):
+    """One message, or a list of up to 100."""

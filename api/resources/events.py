@@ -197,9 +197,7 @@ def list_events(
     page: Query[paging.PageParameters],
 ) -> HttpResponse:
     """Newest first, with what followed from each. `state=dead`: only dead letters, which wait for you."""
-    result = Event.objects.for_user(request.auth.user)
-    if type is not None:
-        result = result.filter(type=type)
+    result = paging.narrowed(Event.objects.for_user(request.auth.user), type=type)
     if state is not None:
         result = result.dead()
     return paging.answer_page(with_effects(result), request, page, EventDocument)

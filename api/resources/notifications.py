@@ -179,7 +179,8 @@ def list_notifications(
     given = {name: value for name, value in conditions.items() if value}
     rows = among.exclude(origin__in=without).filter(**given)
     if state is not None or channel_id is not None:
-        channels = _channel_ids(request.auth.user, channel_id)
+        mine = paging.narrowed(Channel.objects.filter(user=request.auth.user), id=channel_id)  # also removed ones
+        channels = list(mine.values_list("id", flat=True))
         states = [state] if state else Delivery.State.values
         if given:
             rows = with_delivery(rows, channels, states)
@@ -190,12 +191,6 @@ def list_notifications(
     if given.keys() & {"origin", "subject__icontains"}:
         return paging.answer_search(with_deliveries(rows), request, page, NotificationDocument, among=among)
     return paging.answer_page(with_deliveries(rows), request, page, NotificationDocument)
-
-
-def _channel_ids(user: User, channel_id: UUID | None) -> list[UUID]:
-    """Those of the person, removed or not; with `channel_id`, this one if it is theirs."""
-    mine = Channel.objects.filter(user=user)
-    return list((mine.filter(id=channel_id) if channel_id else mine).values_list("id", flat=True))
 
 
 @router.get("/{uuid:notification_id}", response=NotificationWithAttempts, summary="Read a notification")

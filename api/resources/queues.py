@@ -5,23 +5,22 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 from uuid import UUID
 
 from django.db import transaction
 from django.http import Http404, HttpResponse
 from ninja import Router
-from pydantic import BaseModel, Discriminator, Field, RootModel, Tag
+from pydantic import BaseModel, Field
 
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer
-from api.protocol.fields import CHOICES, Body, Instant, written
+from api.protocol.fields import Body, Instant, written
 from api.protocol.problems import FieldError, conflict, invalid
-from api.resources.event_bodies import EnvelopeBody
+from api.resources.event_bodies import MessagesBody
 from api.resources.events import id_reused, quota_reached
 from common.database.postgres import column, columns, execute, instance
 from events.intake import direct, usage
-from events.pure.envelope import MOST_AT_ONCE
 from notifications import providers
 from notifications.deliveries import pull, pull_signal
 from notifications.deliveries.kind import DeliveryClaim
@@ -94,18 +93,6 @@ _DETAILS = {
 }
 
 
-class MessagesBody(
-    RootModel[
-        Annotated[
-            Annotated[EnvelopeBody, Tag(CHOICES[0])]
-            | Annotated[list[EnvelopeBody], Field(min_length=1, max_length=MOST_AT_ONCE), Tag(CHOICES[1])],
-            Discriminator(lambda given: CHOICES[isinstance(given, list)]),
-        ]
-    ]
-):
-    """One message, or a list of up to 100."""
-
-
 class SentMessage(BaseModel):
     """A message that was sent."""
 
@@ -124,15 +111,13 @@ def publish_messages(request: ApiRequest, queue_id: UUID, body: MessagesBody) ->
     is taken once, and another one with the same `id` is refused (409), with all of the list.
     """
     channel = _enabled(request, queue_id)
-    given = body.root if isinstance(body.root, list) else [body.root]
-    request.messages = len(given)
+    request.messages = len(body.all)
     with transaction.atomic():
         try:
-            sent = direct.send(channel, [one.envelope() for one in given])
+            sent = direct.send(channel, [one.envelope() for one in body.all])
         except usage.QuotaReached as reached:
             raise quota_reached(reached) from None
-        places = [f"{number}." if isinstance(body.root, list) else "" for number in range(len(given))]
-        if wrong := [id_reused(place) for place, one in zip(places, sent, strict=True) if one.is_other]:
+        if wrong := [id_reused(body.place(number)) for number, one in enumerate(sent) if one.is_other]:
             raise conflict("An id names a message of other content. Nothing was sent.", errors=wrong)
     return answer({"items": [{"id": str(one.id), "new": one.is_new} for one in sent]}, 202)
 
@@ -167,14 +152,8 @@ def settle_messages(request: ApiRequest, queue_id: UUID, body: Settle) -> HttpRe
         raise invalid(*_named_twice(body.acks, body.retries))
     request.messages = len(requested)
     results = pull.settle(channel, requested)
-    return answer(
-        {
-            "items": [
-                {"lease_id": lease_id, "result": result, "detail": _DETAILS.get(result, "")}
-                for lease_id, result in results.items()
-            ]
-        }
-    )
+    items = [{"lease_id": key, "result": one, "detail": _DETAILS.get(one, "")} for key, one in results.items()]
+    return answer({"items": items})
 
 
 # Every call pays for it: its plan is kept, and Django does not write its text again.

@@ -12,7 +12,7 @@ from pydantic import BaseModel, FailFast, Field, model_validator
 
 from api.protocol import paging, versions
 from api.protocol.access import ApiRequest, Bearer
-from api.protocol.answers import answer, documents, fields_of
+from api.protocol.answers import answer, documents, fields_of, of
 from api.protocol.fields import Body, Instant, Partial, Replacement, Texts, limited, one_of, shows
 from api.protocol.problems import FieldError, errors, invalid, require_unchanged
 from api.resources.event_bodies import Data, StoredId, Type
@@ -42,26 +42,12 @@ class ConditionDocument(BaseModel):
     value: str | int | float | bool | None
 
 
-def document(rule: Rule) -> dict[str, Any]:
-    return fields_of(
-        RuleDocument,
-        rule,
-        conditions=conditions(rule),
-        channel_ids=[channel.id for channel in rule.ordered_channels()],
-        in_order=bool(rule.channel_order),
-    )
-
-
 def conditions(rule: Rule) -> list[dict[str, Any]]:
     """None if they are damaged."""
     try:
-        result = matching.read_conditions(rule.conditions)
+        return documents(ConditionDocument, matching.read_conditions(rule.conditions))
     except ValueError:
         return []
-    return [{"field": one.field, "operator": one.operator, "value": one.value} for one in result]
-
-
-_show = partial(versions.show, document)
 
 
 class ConditionBody(Body):
@@ -126,10 +112,15 @@ class RuleDocument(BaseModel):
     id: UUID
     enabled: bool
     version: int
-    conditions: list[ConditionDocument] = Field(description="Empty if they are damaged; then the rule does not ring.")
-    channel_ids: list[UUID]
+    conditions: list[ConditionDocument] = of(conditions, "Empty if they are damaged; then the rule does not ring.")
+    channel_ids: list[UUID] = of(lambda rule: [channel.id for channel in rule.ordered_channels()])
+    in_order: bool = of(lambda rule: bool(rule.channel_order))
     created_at: Instant
     updated_at: Instant
+
+
+document = partial(fields_of, RuleDocument)
+_show = partial(versions.show, document)
 
 
 def described(
@@ -174,7 +165,7 @@ def _changing(request: ApiRequest, rule_id: UUID) -> AbstractContextManager[Rule
 def list_rules(request: ApiRequest, page: Query[paging.PageParameters]) -> HttpResponse:
     """Newest first."""
     result = Rule.objects.for_user(request.auth.user).prefetch_related("channels")
-    return paging.answer_page(result, request, page, document)
+    return paging.answer_page(result, request, page, RuleDocument)
 
 
 @router.post("", response={201: RuleDocument}, summary="Create a rule")

@@ -101,17 +101,15 @@ def list_runs(
 
     With `key`, `state` or `phase`, a page may be short and have a `next`.
     """
-    among = Run.objects.for_user(request.auth.user)
-    if flow is not None:
-        among = among.filter(flow=flow)
-    wanted = {"key": key, "status": state}
-    given = {name: value for name, value in wanted.items() if value is not None}
-    rows = among.filter(**given)
+    among = paging.narrowed(Run.objects.for_user(request.auth.user), flow=flow)
+    rows = paging.narrowed(among, key=key, status=state)
     if phase == "resolved":
         rows = rows.filter(Q(state__phase=phase) | Q(ended_at__isnull=False), flow=Incident.name)
     elif phase is not None:
         rows = rows.filter(state__phase=phase, ended_at=None)
-    return paging.answer_search(rows, request, page, RunDocument, among=among if given or phase else None)
+    return paging.answer_search(
+        rows, request, page, RunDocument, among=among if key is not None or state or phase else None
+    )
 
 
 @router.get("/{uuid:run_id}", response=RunWithSteps, summary="Read a run")

@@ -1,7 +1,7 @@
 """Status pages with their incidents, and badges: what strangers see of watches."""
 
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 from django.http import HttpResponse
@@ -123,7 +123,8 @@ def make(user: User, body: StatusPageBody, page: StatusPage | None = None) -> St
 @router.get("", response=paging.Page[StatusPageDocument], summary="List status pages")
 def list_status_pages(request: ApiRequest, page: Query[paging.PageParameters]) -> HttpResponse:
     """Newest first."""
-    return paging.answer_page(_pages(request), request, page, document)
+    pages = StatusPage.objects.for_user(request.auth.user).prefetch_related("watches")
+    return paging.answer_page(pages, request, page, StatusPageDocument)
 
 
 @router.post("", response={201: StatusPageDocument}, summary="Create a status page")
@@ -161,7 +162,7 @@ def delete_status_page(request: ApiRequest, page_id: UUID) -> None:
 def list_public_incidents(request: ApiRequest, page_id: UUID, page: Query[paging.PageParameters]) -> HttpResponse:
     """Newest first, also those that are over."""
     incidents = StatusPage.objects.own(request.auth.user, id=page_id).incidents.all()
-    return paging.answer_page(incidents, request, page, incident_document)
+    return paging.answer_page(incidents, request, page, PublicIncidentDocument)
 
 
 @router.post("/{uuid:page_id}/incidents", response={201: PublicIncidentDocument}, summary="Publish an incident")
@@ -248,10 +249,6 @@ def replace_badge_url(request: ApiRequest, badge_id: UUID) -> HttpResponse:
 def delete_badge(request: ApiRequest, badge_id: UUID) -> None:
     """Its address does not work any more."""
     Badge.objects.own(request.auth.user, id=badge_id).delete()
-
-
-def _pages(request: ApiRequest) -> Any:
-    return StatusPage.objects.for_user(request.auth.user).prefetch_related("watches")
 
 
 def _incident(request: ApiRequest, page_id: UUID, incident_id: UUID) -> PublicIncident:

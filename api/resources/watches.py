@@ -225,10 +225,7 @@ def list_watches(
 ) -> HttpResponse:
     """Newest first."""
     result = Watch.objects.for_user(request.auth.user).with_channels().select_related("user__ping_key")
-    if state is not None:
-        result = result.filter(state=state)
-    if tag is not None:
-        result = result.filter(tags__contains=[tag])
+    result = paging.narrowed(result, state=state, tags__contains=None if tag is None else [tag])
     return paging.answer_page(result, request, page, partial(_seen, request))
 
 

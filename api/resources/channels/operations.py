@@ -73,9 +73,7 @@ def list_channels(
     request: ApiRequest, kind: Search | None = None, *, page: Query[paging.PageParameters]
 ) -> HttpResponse:
     """Newest first, without their secrets."""
-    result = Channel.objects.for_user(request.auth.user)
-    if kind is not None:
-        result = result.filter(provider=kind)
+    result = paging.narrowed(Channel.objects.for_user(request.auth.user), provider=kind)
     return paging.answer_page(result, request, page, document)
 
 

@@ -118,12 +118,9 @@ def list_schedules(
     result = result.exclude(state=Schedule.State.ARCHIVED) if state is None else result.filter(state=state)
     if tag is not None:
         result = result.filter(tags.has(tag, tags.spellings(request.auth.user)))
-    if category is not None:
-        result = result.filter(category=category)
     if search is not None:
         result = result.filter(Q(title__icontains=search) | Q(body__icontains=search))
-    if due_before is not None:
-        result = result.filter(next_fire_at__lt=due_before)
+    result = paging.narrowed(result, category=category, next_fire_at__lt=due_before)
     return paging.answer_page(result.prefetch_related("channels"), request, page, document)
 
 
