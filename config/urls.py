@@ -28,6 +28,6 @@ urlpatterns = [
     path("api/v1/docs", reference, name="api-reference"),
     path("api/v1/", api.urls),
     path("api/v3/", include("api.resources.healthchecks")),
-    path("", include("api.resources.transfer.urls")),
+    path("", include("api.resources.transfer.views")),
     path("", include("config.page_urls")),
 ]

@@ -109,7 +109,7 @@ def list_totals(
 @router.get("/settings", response=Settings, summary="Read the settings")
 def read_settings(request: ApiRequest) -> HttpResponse:
     """Your name, language, time zone and quiet hours."""
-    return answer(settings_of(request.auth.user))
+    return answer(fields_of(Settings, request.auth.user))
 
 
 @router.patch("/settings", response=Settings, summary="Change the settings")
@@ -120,11 +120,7 @@ def change_settings(request: ApiRequest, body: SettingsPatch) -> HttpResponse:
         form = settings_form(user, body.model_dump(exclude_unset=True))
         require_valid(form)
         form.save()
-    return answer(settings_of(user))
-
-
-def settings_of(user: User) -> dict[str, Any]:
-    return fields_of(Settings, user)
+    return answer(fields_of(Settings, user))
 
 
 def settings_form(user: User, given: dict[str, Any]) -> SettingsForm:

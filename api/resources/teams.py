@@ -1,7 +1,7 @@
 """Teams: their members, and who is on call."""
 
-from datetime import time, timedelta
-from typing import Annotated, Any
+from datetime import timedelta
+from typing import Annotated
 from uuid import UUID
 
 from django.http import Http404, HttpResponse
@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 
 from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
-from api.protocol.answers import answer
+from api.protocol.answers import answer, documents, fields_of, of
 from api.protocol.fields import Body, Instant, one_of
 from api.protocol.idempotency import transaction_of
 from api.protocol.problems import of_status, require_valid
@@ -28,14 +28,14 @@ RoleName = Annotated[str, one_of(Role.values)]
 
 
 class TeamDocument(BaseModel):
-    id: int = Field(description="The number of its account.")
-    name: str = Field(description="As pages call it.")
+    id: int = of("team_id", "The number of its account.")
+    name: str = of("team.name", "As pages call it.")
     role: RoleName = Field(description="Yours, or of the member who made this token of the team.")
 
 
 class TeamMember(BaseModel):
     id: UUID = Field(description="Of the membership.")
-    name: str = Field(description="As pages call this person.")
+    name: str = of(lambda one: one.person.get_full_name(), "As pages call this person.")
     role: RoleName = Field(description="What they may do.")
     call_place: int | None = Field(description="The place in the order of who is on call; null: never.")
     call_from: str | None = Field(description="From when, on the team’s clock; null: at any time.")
@@ -43,8 +43,8 @@ class TeamMember(BaseModel):
 
 
 class CallShift(BaseModel):
-    begins_at: Instant = Field(description="When they begin; of the first one, now.")
-    ends_at: Instant = Field(description="When somebody else is asked first.")
+    begins_at: Instant = of("begins", "When they begin; of the first one, now.")
+    ends_at: Instant = of("ends", "When somebody else is asked first.")
     member_id: UUID | None = Field(description="Who is asked first; null: nobody.")
     name: str = Field(description="Their name; empty: nobody.")
 
@@ -65,7 +65,7 @@ class OverrideDocument(BaseModel):
 class TeamDetail(TeamDocument):
     """`on_call` begins with who is on call now, then the next ones, for two weeks; empty without an order."""
 
-    time_zone: str = Field(description="The clock of the times in the order.")
+    time_zone: str = of("team.zone.key", "The clock of the times in the order.")
     members: list[TeamMember] = Field(description="In the order in which they joined.")
     on_call: list[CallShift] = Field(description="Who is asked first.")
     overrides: list[OverrideDocument] = Field(description="Changes of the order that have not ended.")
@@ -76,7 +76,7 @@ def list_teams(request: ApiRequest) -> HttpResponse:
     """Those in which you are a member, on one page; for a token of a team, this team."""
     user = request.auth.user
     own = [user.acting] if user.acting is not None else teams.of_person(user).order_by("team_id")
-    return paging.answer_all(_summary(one) for one in own)
+    return paging.answer_all(documents(TeamDocument, own))
 
 
 @router.get("/{int:team_id}", response=TeamDetail, summary="Read a team and who is on call")
@@ -87,16 +87,18 @@ def read_team(request: ApiRequest, team_id: int) -> HttpResponse:
     members = list(teams.members(own.team).order_by("id"))
     ids = {one.person_id: one.id for one in members}
     changes = CallOverride.objects.filter(member__team=own.team, ends_at__gt=now).order_by("begins_at", "id")
-    document = _summary(own) | {
-        "time_zone": own.team.zone.key,
-        "members": [_member(one) for one in members],
-        "on_call": [
-            {"begins_at": one.begins, "ends_at": one.ends, "member_id": ids.get(one.person_id or 0), "name": one.name}
-            for one in on_call.shifts(own.team, now, now + _AHEAD)
-        ],
-        "overrides": [_override(one) for one in changes],
-    }
-    return answer(document)
+    return answer(
+        fields_of(
+            TeamDetail,
+            own,
+            members=documents(TeamMember, members),
+            on_call=[
+                fields_of(CallShift, one, member_id=ids.get(one.person_id or 0))
+                for one in on_call.shifts(own.team, now, now + _AHEAD)
+            ],
+            overrides=documents(OverrideDocument, changes),
+        )
+    )
 
 
 @router.post("/{int:team_id}/overrides", response={201: OverrideDocument}, summary="Put somebody on call for a while")
@@ -109,7 +111,7 @@ def create_override(request: ApiRequest, team_id: int, body: OverrideBody) -> Ht
         form = OverrideForm(typed, own.team)
         require_valid(form, lambda name: "member_id" if name == "member" else name)
         made = form.save()
-    return answer(_override(made), 201)
+    return answer(fields_of(OverrideDocument, made), 201)
 
 
 @router.delete(
@@ -131,19 +133,3 @@ def _own(request: ApiRequest, team_id: int, *, changes: bool = False) -> Members
     if changes and not own.may_change:
         raise of_status(403, "Viewers of a team change nothing. Ask an owner for another role.")
     return own
-
-
-def _summary(own: Membership) -> dict[str, Any]:
-    return {"id": own.team_id, "name": own.team.name, "role": own.role}
-
-
-def _member(one: Membership) -> dict[str, Any]:
-    def shown(edge: time | None) -> str | None:
-        return None if edge is None else f"{edge:%H:%M}"
-
-    named = {"id": one.id, "name": one.person.get_full_name(), "role": one.role, "call_place": one.call_place}
-    return named | {"call_from": shown(one.call_from), "call_until": shown(one.call_until)}
-
-
-def _override(one: CallOverride) -> dict[str, Any]:
-    return {"id": one.id, "member_id": one.member_id, "begins_at": one.begins_at, "ends_at": one.ends_at}

@@ -5,9 +5,9 @@ from datetime import datetime
 from django.db.models import Q
 from django.utils import timezone
 
-from api.protocol.answers import to_json
+from api.protocol.answers import fields_of, to_json
 from api.protocol.fields import written
-from api.resources.me import settings_of
+from api.resources.me import Settings
 from api.resources.transfer.sections import SECTIONS
 from people.models import User
 
@@ -20,7 +20,7 @@ def text(user: User, now: datetime) -> str:
 
     Without holidays that are over, and reminders that follow a calendar: the calendar's own makes them again.
     """
-    head = {"format": FORMAT, "version": VERSION, "exported": written(now), "settings": settings_of(user)}
+    head = {"format": FORMAT, "version": VERSION, "exported": written(now), "settings": fields_of(Settings, user)}
     members = [f"{to_json(name)}: {to_json(value)}" for name, value in head.items()]
     left_out = {"reminders": ~Q(made_by=None), "holidays": Q(last__lt=timezone.localdate(now, user.zone))}
     for name, section in SECTIONS.items():

@@ -15,14 +15,14 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 from pydantic import BaseModel
 
+from api.protocol.answers import fields_of
 from api.protocol.problems import FieldError, Problem, errors as errors_of, invalid
 from api.resources import me
 from api.resources.rules import RuleBody
 from api.resources.schedules.documents import ScheduleBody
 from api.resources.status_pages import BadgeBody
 from api.resources.transfer import export
-from api.resources.transfer.section import Entry, Taker, read
-from api.resources.transfer.sections import SECTIONS, ChannelEntry, SubscriptionEntry
+from api.resources.transfer.sections import SECTIONS, ChannelEntry, Entry, SubscriptionEntry, Taker, read
 from api.resources.watches import WatchBody
 from common.admin.base import as_uuid
 from common.forms.json_file import MOST, FileRefused
@@ -142,7 +142,7 @@ class _Loading:
         self.outcome.troubles += [Trouble(section, name, one.field, one.detail) for one in errors[:5]]
 
     def _settings(self, entry: Entry) -> bool:
-        stored = me.settings_of(self.user)
+        stored = fields_of(me.Settings, self.user)
         wanted = read(me.Settings, stored | entry).model_dump()
         if wanted == stored:
             return False
@@ -191,11 +191,6 @@ class _Loading:
             self._same[section] = contents
         return self._same[section]
 
-    def _own_watch(self, watch_id: str) -> str:
-        if (own := self.ids["watches"].get(watch_id)) is None:
-            raise invalid(FieldError("watch_id", _("Its watch could not be imported."), "watch_missing"))
-        return own
-
     def _use_own_lists(self, body: Any) -> None:
         """As `_use_own_ids`, without those that cannot be found. Raises a problem if no channel is left."""
         chosen = getattr(body, "channel_ids", [])
@@ -214,7 +209,9 @@ class _Loading:
         if isinstance(body, SubscriptionEntry):
             body.topic_id = UUID(self.ids["topics"].get(str(body.topic_id), str(body.topic_id)))
         if isinstance(body, BadgeBody) and body.watch_id is not None:
-            body.watch_id = self._own_watch(body.watch_id)
+            if (own := self.ids["watches"].get(body.watch_id)) is None:
+                raise invalid(FieldError("watch_id", _("Its watch could not be imported."), "watch_missing"))
+            body.watch_id = own
         if isinstance(body, ScheduleBody) and body.job is not None:
             body.job.connection_id = self.ids["connections"].get(str(body.job.connection_id))
 

@@ -3,16 +3,19 @@
 Files hold no secrets: documents do not show them, and whatever is added without one must be confirmed.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 from django.db.models import QuerySet, Sum
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _, gettext_lazy
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, ValidationError
 
+from api.protocol import words
 from api.protocol.answers import fields_of
 from api.protocol.fields import Body, Instant, Texts
 from api.protocol.problems import FieldError, errors as errors_of, invalid, require_valid
@@ -26,7 +29,6 @@ from api.resources.schedules.documents import ScheduleBody
 from api.resources.schedules.holidays import HolidayBody
 from api.resources.status_pages import BadgeBody
 from api.resources.topics import SubscriptionBody, TopicBody
-from api.resources.transfer.section import Documents, Entry, Section, Taker
 from api.resources.watches import WatchBody
 from counters.models import Shard
 from events.models import InboundAddress, Rule, Subscription, Topic
@@ -49,6 +51,60 @@ from schedules.models import Holiday, Schedule
 from schedules.parts import words as schedule_words
 from watches import changes as watch_changes, inputs as watch_inputs
 from watches.models import Badge, StatusPage, Watch
+
+Entry = dict[str, Any]
+Documents = Iterable[Mapping[str, Any]]
+Read = TypeVar("Read", bound=BaseModel)
+
+
+@dataclass(slots=True)
+class Taker:
+    """The file's owner, and the labels of channels, connections and inbound addresses that came without a secret."""
+
+    user: User
+    now: datetime
+    to_confirm: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A list of the file. An entry has an id and the fields of `body`; those in `same` recognise it.
+
+    `add` adds a body whose ids are the person's, and returns the id of its row: the key, where it can be restored.
+    `refusal` says why there is no room for one more. Without `has_ids`, only `same` recognises its rows.
+    """
+
+    name: Promise
+    body: type[BaseModel]
+    same: Iterable[str]
+    rows: Callable[[User], QuerySet[Any]]
+    documents: Callable[[QuerySet[Any]], Documents]
+    add: Callable[[Taker, Any, UUID], UUID]
+    restore: Callable[[Taker, UUID], object] | None = None
+    refusal: Callable[[User], str] = lambda user: ""
+    has_ids: bool = True
+
+    def entries(self, rows: QuerySet[Any]) -> Iterator[Entry]:
+        names = ("id", *self.body.model_fields)
+        return ({name: one[name] for name in names if name in one} for one in self.documents(rows.order_by("id")))
+
+    def lock(self, user: User) -> None:
+        """Lock the person in the transaction. Raises a 422 problem if there is no room for one more."""
+        lock_in_transaction(user)
+        if refusal := self.refusal(user):
+            raise invalid(FieldError("", refusal))
+
+
+def read(model: type[Read], entry: Mapping[str, Any]) -> Read:
+    """The fields of the entry that the model has. Raises a 422 problem."""
+    try:
+        return model.model_validate({name: entry[name] for name in model.model_fields if name in entry})
+    except ValidationError as error:
+        errors = [
+            FieldError(".".join(map(str, one["loc"])), words.detail({**one}), one["type"]) for one in error.errors()
+        ]
+        raise invalid(*errors) from None
+
 
 # A finished reminder has no time to come, and is valid as it was then.
 _LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)

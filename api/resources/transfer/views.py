@@ -7,6 +7,7 @@ from django.db import IntegrityError
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
+from django.urls import path
 from django.utils import timezone
 from django.utils.translation import gettext as _, ngettext
 from psycopg.errors import UniqueViolation
@@ -94,3 +95,7 @@ def _shown(outcome: Outcome) -> dict[str, Any]:
     ]
     troubles = [(names[one.section], one, one.field.replace("(body)", "")) for one in outcome.troubles]
     return {"rows": rows, "added": outcome.added.total(), "troubles": troubles, "to_confirm": outcome.to_confirm}
+
+
+app_name = "transfer"
+urlpatterns = [path("settings/export/", download, name="export"), path("settings/import/", upload, name="import")]

@@ -16,7 +16,7 @@ from django.http import HttpResponse
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries, Settings
 
-from api.resources.transfer import export, load, section as base, sections
+from api.resources.transfer import export, load, sections
 from api.resources.transfer.load import Outcome
 from common.redis import request_slots
 from common.redis.cache import Cache
@@ -438,7 +438,7 @@ def test_an_entry_waits_for_another_change_of_its_person(
     entry = {"title": "Rent", "channel_ids": ["1"], "timing": {"daily": {"time": "09:00"}}, "time_zone": "UTC"}
     content = {"settings": {"name": "Bob", "time_zone": "UTC"}, "reminders": [entry]}
     file = {"format": export.FORMAT, "version": export.VERSION, "channels": [inbox], section: content[section]}
-    lock, tries = base.lock_in_transaction, []
+    lock, tries = sections.lock_in_transaction, []
     with locked("people_user", newcomer.pk) as other:
 
         def lock_at_the_second_try(user: User) -> datetime:
@@ -447,7 +447,7 @@ def test_an_entry_waits_for_another_change_of_its_person(
                 other.rollback()
             return lock(user)
 
-        for module in (base, load):
+        for module in (sections, load):
             monkeypatch.setattr(module, "lock_in_transaction", lock_at_the_second_try)
         outcome = load.load(newcomer, file)
     assert (outcome.added[section], outcome.troubles, len(tries)) == (1, [], 2)
