@@ -24,8 +24,11 @@ from common.redis import request_slots
 from common.redis.request_limiter import Verdict, messages_of, requests_of
 from common.redis.request_slots import CHANGE, READ
 from common.texts import languages
+from events.intake.usage import QuotaReached
+from notifications.channels.verification import TooManyCodes
 from people import tokens
 from people.account import damage
+from people.codes import PAUSE, TooSoon
 from people.user_lock import Busy
 from work import totals
 
@@ -167,14 +170,32 @@ def problem_of(request: HttpRequest, error: Exception) -> Problem:
             return Problem(400, "bad-body", "This body could not be read.", "Send it again, whole.")
         case Busy():
             return busy()
-        case NotPossible():
-            return conflict(str(error))
-    if (problem := _of_database(error)) is not None:
+    if (problem := _of_operation(error) or _of_database(error)) is not None:
         return problem
     log.exception("A call of the API failed: %s %s", request.method, request.path, exc_info=error)
     if (damaged := damage.find(request, error)) is not None:
         return damaged_row(damaged)
     return Problem(500, "error", "This failed for a reason of ours.", "It is in the server's log.")
+
+
+def _of_operation(error: Exception) -> Problem | None:
+    """The problem if an operation has refused what was asked; its message is for the person."""
+    match error:
+        case NotPossible():
+            return conflict(str(error))
+        case QuotaReached():
+            headers = {"Retry-After": str(error.wait)}
+            return Problem(429, str(error.reason.code), "Your quota of events is used up.", str(error), headers=headers)
+        case TooSoon() | TooManyCodes():
+            return too_many_messages(error)
+    return None
+
+
+def too_many_messages(refusal: Exception) -> Problem:
+    """Only a pause has a `Retry-After`: a limit of a day is nothing to wait for."""
+    seconds = round(PAUSE.total_seconds())
+    headers = {"Retry-After": str(seconds)} if isinstance(refusal, TooSoon) else {}
+    return Problem(429, "too-many-messages", "No message was sent.", str(refusal), headers=headers)
 
 
 def _of_database(error: Exception) -> Problem | None:

@@ -157,13 +157,18 @@ def read_instant(value: Any) -> datetime:
     return instant
 
 
+def require(holds: Callable[[Any], object], detail: str) -> AfterValidator:
+    """Refuse a value for which this does not hold, with a sentence."""
+
+    def checked(value: Any) -> Any:
+        if not holds(value):
+            raise ValueError(detail)
+        return value
+
+    return AfterValidator(checked)
+
+
 NUL = "This contains the character NUL. Remove it."
-
-
-def _without_nul(text: str) -> str:
-    if "\0" in text:
-        raise ValueError(NUL)
-    return text
 
 
 def valid(check: Callable[[str], object]) -> AfterValidator:
@@ -229,4 +234,4 @@ def small(largest: int, remedy: str) -> AfterValidator:
 Data = Annotated[dict[str, Any] | None, small(LARGEST_DATA, "kept. Send less")]
 """An object of the caller's own."""
 
-Search = Annotated[str, StringConstraints(max_length=200), AfterValidator(_without_nul)]
+Search = Annotated[str, StringConstraints(max_length=200), require(lambda text: "\0" not in text, NUL)]

@@ -3,61 +3,47 @@
 import re
 from typing import Annotated, Any, Generic, TypeVar
 
-from pydantic import AfterValidator, Discriminator, Field, RootModel, Tag
+from pydantic import Discriminator, Field, RootModel, Tag
 
-from api.protocol.fields import CHOICES, Body, Instant, small
+from api.protocol.fields import CHOICES, Body, Instant, require, small
 from api.resources.schedules.documents import AudienceBody
 from common import correlation
 from events.pure import matching, types
 from events.pure.envelope import ID, LARGEST_DATA, LONGEST_DELAY, LONGEST_ID, LONGEST_SOURCE, MOST_AT_ONCE, Envelope
 
-
-def _known_shape(name: str) -> str:
-    if len(name) > 100 or not matching.TYPE.fullmatch(name):
-        raise ValueError("Write a type as a noun and what happened to it, in small letters: order.paid")
-    return name
-
-
-def _not_reserved(name: str) -> str:
-    if types.is_reserved(name):
-        raise ValueError("Carillon itself emits this type. Choose another name for yours.")
-    return name
-
-
-def _not_own(source: str) -> str:
-    if source == types.SOURCE:
-        raise ValueError("This is the source of Carillon’s own events. Choose another name for yours.")
-    return source
-
-
 Type = Annotated[
     str,
-    AfterValidator(_known_shape),
+    require(
+        lambda name: len(name) <= 100 and matching.TYPE.fullmatch(name),
+        "Write a type as a noun and what happened to it, in small letters: order.paid",
+    ),
     Field(json_schema_extra={"pattern": f"^{matching.TYPE.pattern}$", "maxLength": 100}),
 ]
 Data = Annotated[dict[str, Any], small(LARGEST_DATA, "taken. Send ids instead")]
 
 
-def _without_control_characters(id: str) -> str:
-    if not re.fullmatch(ID, id):
-        raise ValueError("This contains a control character. Remove it.")
-    return id
-
-
 _ID: Any = {"min_length": 1, "json_schema_extra": {"pattern": f"^{ID}$"}}
-_CHECKED = AfterValidator(_without_control_characters)
+_CHECKED = require(lambda id: re.fullmatch(ID, id), "This contains a control character. Remove it.")
 StoredId = Annotated[str, Field(**_ID), _CHECKED]
 # The length comes before what is checked, so that an error speaks of characters.
 EventId = Annotated[str, Field(max_length=LONGEST_ID, **_ID), _CHECKED]
 CorrelationId = Annotated[str, Field(max_length=correlation.LONGEST, **_ID), _CHECKED]
 
 
+_NOT_RESERVED = require(
+    lambda name: not types.is_reserved(name), "Carillon itself emits this type. Choose another name for yours."
+)
+_NOT_OWN = require(
+    lambda source: source != types.SOURCE, "This is the source of Carillon’s own events. Choose another name for yours."
+)
+
+
 class EnvelopeBody(Body):
-    type: Annotated[Type, AfterValidator(_not_reserved)] = Field(description="A noun and what happened: `order.paid`.")
+    type: Annotated[Type, _NOT_RESERVED] = Field(description="A noun and what happened: `order.paid`.")
     id: EventId | None = Field(
         None, description="Yours. The same event again has no further effect; another one with this id is refused."
     )
-    source: Annotated[str, Field(max_length=LONGEST_SOURCE), AfterValidator(_not_own)] = ""
+    source: Annotated[str, Field(max_length=LONGEST_SOURCE), _NOT_OWN] = ""
     occurred_at: Instant | None = Field(None, description="When it happened. Without it, now.")
     correlation_id: CorrelationId | None = Field(
         None, description="The same through a chain of events: any text. Without it, this event begins one."

@@ -18,13 +18,13 @@ from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, documents, fields_of, of
 from api.protocol.fields import Instant, Search, one_of
-from api.protocol.problems import FieldError, Problem, conflict, invalid
+from api.protocol.problems import FieldError, conflict, invalid
 from api.resources import cloud_events
 from api.resources.dead_letters import Discard, one_line
 from api.resources.event_bodies import EventsBody
 from api.resources.notifications import ReasonDocument, reason_of
 from api.resources.schedules.documents import AudienceDocument, audience_of, may_not_announce
-from events.intake import ledger, registered, usage
+from events.intake import ledger, registered
 from events.models import Digest, Effect, Event, Topic
 from events.pure import types
 from events.pure.cloud_events import key as cloud_event_key
@@ -120,8 +120,6 @@ def publish(request: ApiRequest, body: EventsBody) -> HttpResponse:
             _check_repeated(request, body, envelopes, new)
     except registered.Unfit as unfit:
         raise invalid(*(_misfit(body, number, one) for number, one in unfit.misfits.items())) from None
-    except usage.QuotaReached as reached:
-        raise quota_reached(reached) from None
     return answer({"items": [{"id": one.key, "new": one.key in new} for one in envelopes]}, 202)
 
 
@@ -209,10 +207,7 @@ def replay_event(request: ApiRequest, event_id: str) -> HttpResponse:
     """As a new event of the same chain with the same data, whose id this answers; your rules ring again. A dead event
     is handled again itself, and keeps its id."""
     result = _own(Event.objects.for_user(request.auth.user), event_id)
-    try:
-        return answer({"ids": [ledger.replay(result, request.auth.user)]}, 202)
-    except usage.QuotaReached as reached:
-        raise quota_reached(reached) from None
+    return answer({"ids": [ledger.replay(result, request.auth.user)]}, 202)
 
 
 @router.post("/{path:event_id}/discard", response=EventDocument, summary="Discard a dead event")
@@ -241,8 +236,3 @@ def _own(mine: QuerySet[Event], event_id: str) -> Event:
 
 def id_reused(place: str) -> FieldError:
     return FieldError(f"{place}id", "This id names something else. Use a new one.", "id_reused")
-
-
-def quota_reached(reached: usage.QuotaReached) -> Problem:
-    headers = {"Retry-After": str(reached.wait)}
-    return Problem(429, str(reached.reason.code), "Your quota of events is used up.", str(reached), headers=headers)

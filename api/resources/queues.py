@@ -18,9 +18,9 @@ from api.protocol.answers import answer
 from api.protocol.fields import Body, Instant, written
 from api.protocol.problems import FieldError, conflict, invalid
 from api.resources.event_bodies import MessagesBody
-from api.resources.events import id_reused, quota_reached
+from api.resources.events import id_reused
 from common.database.postgres import column, columns, execute, instance
-from events.intake import direct, usage
+from events.intake import direct
 from notifications import providers
 from notifications.deliveries import pull, pull_signal
 from notifications.deliveries.kind import DeliveryClaim
@@ -113,10 +113,7 @@ def publish_messages(request: ApiRequest, queue_id: UUID, body: MessagesBody) ->
     channel = _enabled(request, queue_id)
     request.messages = len(body.all)
     with transaction.atomic():
-        try:
-            sent = direct.send(channel, [one.envelope() for one in body.all])
-        except usage.QuotaReached as reached:
-            raise quota_reached(reached) from None
+        sent = direct.send(channel, [one.envelope() for one in body.all])
         if wrong := [id_reused(body.place(number)) for number, one in enumerate(sent) if one.is_other]:
             raise conflict("An id names a message of other content. Nothing was sent.", errors=wrong)
     return answer({"items": [{"id": str(one.id), "new": one.is_new} for one in sent]}, 202)

@@ -1,7 +1,5 @@
 """Status webhooks: add, verify, change, test, enable and remove those of the caller. Each is a channel."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from typing import Annotated, Literal
 from uuid import UUID
@@ -22,7 +20,7 @@ from api.protocol.fields import Body, Instant, Partial, Replacement, Texts, one_
 from api.protocol.idempotency import HEADER
 from api.protocol.problems import FieldError, conflict, errors, invalid, require_unchanged
 from api.resources.channels.documents import disabled_reason
-from api.resources.channels.operations import TestSent, etag, locked, test_sent, too_many
+from api.resources.channels.operations import TestSent, etag, locked, test_sent
 from api.resources.notifications import ReasonDocument
 from notifications import providers
 from notifications.channels import changes, verification
@@ -107,7 +105,7 @@ def create_status_webhook(request: ApiRequest, body: StatusWebhookBody) -> HttpR
     details = providers.get(STATUS).form(body.model_dump() | {"headers": headers, "types": " ".join(body.types)})
     label = LabelForm({"label": body.label})
     _check(request, details, label)
-    with _pauses(), transaction.atomic():
+    with transaction.atomic():
         channel = changes.add(user, STATUS, details.cleaned_data, label.cleaned_data["label"])
         verification.send_code(channel, timezone.now())
     channel.refresh_from_db()
@@ -136,10 +134,9 @@ def change_status_webhook(request: ApiRequest, webhook_id: UUID, body: StatusWeb
     with _changing(request, webhook_id) as channel:
         if changes.fingerprint(channel) != changes.fingerprint(read):
             raise conflict("It has changed meanwhile. See current.", current=document(channel))
-        with _pauses():
-            changed = changes.change(channel, changes.fingerprint(channel), after, label.cleaned_data["label"])
-            if changed.verified_at is None and changed.link_id != channel.link_id:
-                verification.send_code(changed, timezone.now())
+        changed = changes.change(channel, changes.fingerprint(channel), after, label.cleaned_data["label"])
+        if changed.verified_at is None and changed.link_id != channel.link_id:
+            verification.send_code(changed, timezone.now())
         changed.refresh_from_db()
         return _show(changed)
 
@@ -169,15 +166,14 @@ def verify_status_webhook(request: ApiRequest, webhook_id: UUID, body: StatusWeb
 def send_status_webhook_code(request: ApiRequest, webhook_id: UUID) -> HttpResponse:
     """Codes sent before are not valid any more."""
     channel = _unverified(request, webhook_id)
-    with _pauses():
-        verification.send_code(channel, timezone.now())
+    verification.send_code(channel, timezone.now())
     return _show(channel, 202)
 
 
 @router.post("/{uuid:webhook_id}/test", response={202: TestSent}, summary="Send a test to a status webhook")
 def test_status_webhook(request: ApiRequest, webhook_id: UUID) -> HttpResponse:
     """A document of the type `notification`, signed like a change."""
-    with _changing(request, webhook_id) as channel, _pauses():
+    with _changing(request, webhook_id) as channel:
         if channel.verified_at is None:
             raise conflict("It is not verified yet. Send the code to verify.")
         return test_sent(changes.send_test(channel, timezone.now()))
@@ -214,15 +210,6 @@ def _check(request: ApiRequest, *forms: Form) -> None:
     # The answer to an Idempotency-Key is kept in the transaction of the operation.
     if not address_checks.are_valid(request.auth.user_id, *forms, visits=HEADER not in request.headers):
         raise invalid(*(error for form in forms for error in errors(form)))
-
-
-@contextmanager
-def _pauses() -> Iterator[None]:
-    """Raises a 429 problem where no message may be sent now."""
-    try:
-        yield
-    except (codes.TooSoon, verification.TooManyCodes) as refusal:
-        raise too_many(refusal) from None
 
 
 def _show(channel: Channel, status: int = 200) -> HttpResponse:

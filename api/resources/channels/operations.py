@@ -14,9 +14,10 @@ from pydantic import BaseModel, Field
 from api.protocol import answers, paging, versions
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of, of, secret_answer
+from api.protocol.calls import too_many_messages
 from api.protocol.fields import Body, Instant, Search, limited, written
 from api.protocol.idempotency import HEADER
-from api.protocol.problems import FieldError, Problem, conflict, invalid, require_unchanged, require_valid
+from api.protocol.problems import FieldError, conflict, invalid, require_unchanged, require_valid
 from api.resources.channels import documents
 from api.resources.channels.documents import (
     ChannelDocument,
@@ -192,8 +193,8 @@ def send_code(request: ApiRequest, channel_id: UUID) -> HttpResponse:
         raise conflict("This channel is verified already.")
     try:
         verification.send_code(channel, timezone.now())
-    except REFUSALS as refusal:
-        raise too_many(refusal) from None
+    except verification.CodeRefused as refusal:
+        raise too_many_messages(refusal) from None
     return HttpResponse(status=202)
 
 
@@ -203,10 +204,7 @@ def test_channel(request: ApiRequest, channel_id: UUID) -> HttpResponse:
     channel = own(request, channel_id)
     if channel.verified_at is None:
         raise conflict("This channel is not verified. Enter its code with verify first.")
-    try:
-        return test_sent(changes.send_test(channel, timezone.now()))
-    except verification.TooManyCodes as refusal:
-        raise too_many(refusal) from None
+    return test_sent(changes.send_test(channel, timezone.now()))
 
 
 def test_sent(delivery_id: UUID) -> HttpResponse:
@@ -244,10 +242,3 @@ def replace_secret(request: ApiRequest, channel_id: UUID) -> HttpResponse:
         "old_expires_at": written(provider.overlap_ends(destination, now)[0]),
     }
     return secret_answer(result, ETag=etag(channel))
-
-
-def too_many(refusal: Exception) -> Problem:
-    """Only a pause has a `Retry-After`: a limit of a day is nothing to wait for."""
-    seconds = round(codes.PAUSE.total_seconds())
-    headers = {"Retry-After": str(seconds)} if isinstance(refusal, codes.TooSoon) else {}
-    return Problem(429, "too-many-messages", "No message was sent.", str(refusal), headers=headers)
