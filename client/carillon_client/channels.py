@@ -1,10 +1,19 @@
-"""Channels: where messages go."""
+"""Channels: where messages go, the queues and the boards among them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from carillon_client.connection import Resource
-from carillon_client.documents import Channel, NewChannel, NewSecret, QueueMessage, SentMessage, Settled, TestSent
+from carillon_client.documents import (
+    BoardMessage,
+    Channel,
+    NewChannel,
+    NewSecret,
+    QueueMessage,
+    SentMessage,
+    Settled,
+    TestSent,
+)
 
 
 class Channels(Resource):
@@ -77,3 +86,13 @@ class Queues(Resource):
             "retries": [{"lease_id": one, "delay_seconds": delay} for one, delay in (retries or {}).items()],
         }
         return cast("Sequence[Settled]", self._connection.post(f"/queues/{channel_id}/ack", body)["items"])
+
+
+class Boards(Resource):
+    def messages(self, board_id: str, *, after: int = 0) -> Iterator[BoardMessage]:
+        """Return the newest, the oldest first; only those with an id greater than `after`."""
+        return self._connection.pages(f"/boards/{board_id}/messages", after=after)
+
+    def write(self, board_id: str, text: str, *, key: str | None = None) -> BoardMessage:
+        """Write, once for each `key`: give your own, if your program may repeat the call after a crash."""
+        return cast(BoardMessage, self._connection.post(f"/boards/{board_id}/messages", {"text": text}, key=key))

@@ -3,15 +3,13 @@
 from collections.abc import Iterator
 from typing import Self, Unpack, cast
 
-from carillon_client.boards import Boards
 from carillon_client.changes import Changes, StatusWebhooks
-from carillon_client.channels import Channels, Queues
+from carillon_client.channels import Boards, Channels, Queues
 from carillon_client.connection import Connection
 from carillon_client.connections import Connections, Inbound
-from carillon_client.counters import Counters
 from carillon_client.documents import Account, Settings, SettingsFields, Total
 from carillon_client.events import Events, EventTypes, Rules, Runs
-from carillon_client.locks import Locks
+from carillon_client.locks import Counters, Locks
 from carillon_client.notifications import Batches, DeadLetters, Inbox, Notifications
 from carillon_client.schedules import Holidays, JobKinds, Schedules
 from carillon_client.teams import Teams
