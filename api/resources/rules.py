@@ -131,19 +131,16 @@ def described(
     What a patch does not give stays. `place` stands before the names of fields in errors; channels in `also` may be
     used before they are confirmed.
     """
-    fields: dict[str, Any] = {} if rule is None else _stored(rule)
+    fields: dict[str, Any] = {}
+    if rule is not None:
+        fields = {name: getattr(rule, name) for name in (*PLAIN, "version")}
+        fields |= {"conditions": conditions(rule), "in_order": bool(rule.channel_order)}
     given = body.model_fields_set if isinstance(body, RulePatch) else RuleBody.model_fields.keys()
     fields |= body.model_dump(include=RuleBody.model_fields.keys() & given)
     form = RuleForm(form_values(fields), user=user, rule=rule, also=also)
     if not form.is_valid():
         raise invalid(*_errors(form, place))
     return form.as_rule(), form.ordered()
-
-
-def _stored(rule: Rule) -> dict[str, Any]:
-    """The fields of its form, except for its channels."""
-    plain = {name: getattr(rule, name) for name in (*PLAIN, "version")}
-    return plain | {"conditions": conditions(rule), "in_order": bool(rule.channel_order)}
 
 
 def _errors(form: RuleForm, place: str) -> list[FieldError]:

@@ -167,7 +167,9 @@ def described(
     `also`: see `offer_channels`.
     """
     given = body.model_fields_set if isinstance(body, WatchPatch) else WatchBody.model_fields.keys()
-    fields = {} if watch is None else _stored(watch)
+    fields: dict[str, Any] = {}
+    if watch is not None:
+        fields = {name: getattr(watch, name) for name in (*TYPED, "version")} | {"in_order": bool(watch.channel_order)}
     fields |= body.model_dump(include=given - {"timing"})
     fields["time_zone"] = fields.get("time_zone") or user.time_zone or "UTC"
     typed = _timing(body, watch, fields)
@@ -177,12 +179,6 @@ def described(
     )
     require_valid(form, partial(_called, {} if typed is None else typed.paths))
     return form.as_watch(), form.ordered()
-
-
-def _stored(watch: Watch) -> dict[str, Any]:
-    """The values of the form, without channels."""
-    plain = {name: getattr(watch, name) for name in (*TYPED, "version")}
-    return plain | {"in_order": bool(watch.channel_order)}
 
 
 def _timing(body: WatchBody, watch: Watch | None, fields: dict[str, Any]) -> Typed | None:
