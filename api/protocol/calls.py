@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable, Container, Mapping
 from contextlib import suppress
-from functools import partial, wraps
+from functools import lru_cache, partial, wraps
 from typing import Any
 
 from django.conf import settings
@@ -50,7 +50,7 @@ class Calls:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        match = _call(request.path_info)
+        match = _call(request.path_info) if request.path_info.startswith("/api/") else None
         if match is None:
             return self.get_response(request)
         request.resolver_match = match
@@ -60,11 +60,12 @@ class Calls:
         return response
 
 
+@lru_cache(maxsize=256)  # most calls have one of few paths
 def _call(path: str) -> ResolverMatch | None:
     """The operation of the API at this path, if there is one."""
     with suppress(Resolver404):
-        match = resolve(path) if path.startswith("/api/") else None
-        return match if match and "api" in match.namespaces else None
+        match = resolve(path)
+        return match if "api" in match.namespaces else None
     return None
 
 

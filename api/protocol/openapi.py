@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Container, Iterator
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -131,7 +131,16 @@ _REASONS = {
 }
 _EXAMPLES: dict[str, list[dict[str, Any]]] = json.loads((Path(__file__).parents[1] / "examples.json").read_text())
 _NOTHING: dict[str, Any] = {"string": "", "integer": 0, "boolean": False, "array": [], "object": {}}
-_PLACEHOLDER = re.compile(r"<(?:\w+:)?(\w+)>")  # of a route of Django
+
+
+def _template(request: HttpRequest) -> str:
+    """The path of a request in the document."""
+    return _as_template(getattr(request.resolver_match, "route", ""))
+
+
+@cache
+def _as_template(route: str) -> str:
+    return "/" + re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", route)
 
 
 class Api(NinjaAPI):
@@ -143,23 +152,19 @@ class Api(NinjaAPI):
 
     def parameters(self, request: HttpRequest) -> Container[str]:
         """Those of the query that the operation of this request has."""
-        template = _PLACEHOLDER.sub(r"{\1}", getattr(request.resolver_match, "route", ""))
-        return self._parameters[template, str(request.method).lower()]
+        return self._parameters[_template(request), str(request.method).lower()]
 
     def deprecation(self, request: HttpRequest) -> dict[str, str]:
         """The headers of an operation that is deprecated, or has something that is."""
         if not deprecations.DEPRECATED:
             return {}
-        template = _PLACEHOLDER.sub(r"{\1}", getattr(request.resolver_match, "route", ""))
-        operation = self._schema["paths"][f"/{template}"][str(request.method).lower()]
+        operation = self._schema["paths"][_template(request)][str(request.method).lower()]
         return self._deprecated.get(operation["operationId"], {})
 
     @cached_property
     def _parameters(self) -> dict[tuple[str, str], set[str]]:
         return {
-            (template.removeprefix("/"), method): {
-                one["name"] for one in operation["parameters"] if one["in"] == "query"
-            }
+            (template, method): {one["name"] for one in operation["parameters"] if one["in"] == "query"}
             for template, methods in self._schema["paths"].items()
             for method, operation in methods.items()
         }
