@@ -1,5 +1,7 @@
 """The text that a CSS selector finds in a page. It runs in a child process, which bounds its time and memory."""
 
+import html
+import re
 from functools import lru_cache
 from typing import Any
 
@@ -20,6 +22,9 @@ TEXTS.update(
 
 # Attributes that say what an element without a text is: microdata, a field of a form, stars, a picture.
 _INSTEAD = ("content", "value", "aria-label", "alt", "title")
+# In XML, what stands in these is text.
+_CDATA = re.compile(r"<!\[CDATA\[(.*?)(?:\]\]>|\Z)", re.DOTALL)
+_IS_XML = re.compile(r"\s*<\?xml(?!.{0,1000}<html)", re.DOTALL | re.IGNORECASE)
 # A browser's selectors find nothing inside these: what stands there is a pattern, or for those without scripts.
 _NOT_FOUND = ("template", "noscript")
 
@@ -71,6 +76,8 @@ def find(selector: str, page: str) -> str | None:
     One inside a template counts where no other matches.
     """
     path, attribute = compiled(selector)
+    if _IS_XML.match(page):
+        page = _CDATA.sub(lambda match: html.escape(match[1]), page)
     if (root := plain.tree(page)) is None:
         return None
     for table in root.iter("table"):  # as browsers do, whose selectors people copy

@@ -63,6 +63,8 @@ def test_a_selector_finds_the_text_of_the_first_match(selector: str, found: str 
             "<template><i class=p>{{ price }}</i></template><noscript><i class=p>1</i></noscript><i class=p>2</i>",
             "2",
         ),
+        ("html", "price", '<?xml version="1.0"?><a><price><![CDATA[12 & 5]]></price></a>', "12 & 5"),
+        ("html", "p", '<?xml version="1.0"?><html><p>a<![CDATA[b]]></p></html>', "a"),
         ("html", "noscript .p", "<noscript><i class=p>1</i></noscript><i class=p>2</i>", "1"),
         ("html", ".p", "<template shadowrootmode=open><i class=p>1</i></template>", "1"),
         ("json", "a", r'{"a": "x\u0000\ud800"}', "x��"),
