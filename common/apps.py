@@ -3,6 +3,7 @@ import logging
 from django.apps import AppConfig, apps
 from django.conf import settings
 from django.core import checks
+from django.db.backends.signals import connection_created
 from django.db.models.signals import post_migrate
 from django.utils.translation import gettext_lazy
 
@@ -14,10 +15,11 @@ class CommonConfig(AppConfig):
 
     def ready(self) -> None:
         from common.admin import rights
-        from common.database import schema, storage
+        from common.database import pool, schema, storage
 
         if settings.UNENCRYPTED:
             log.warning("Connections to other hosts are not secured by TLS: see %s", ", ".join(settings.UNENCRYPTED))
+        connection_created.connect(pool.replace_broken_together)
         post_migrate.connect(storage.set_parameters)
         post_migrate.connect(schema.refuse_foreign, sender=apps.get_app_config("work"))  # once is enough
         checks.register(rights.check_owners)
