@@ -21,7 +21,7 @@ from django.conf import settings
 from django.db import connection
 
 from common.parsing.budget import OverBudget
-from common.parsing.pool import parsed
+from common.parsing.pool import ParsingUnavailable, parsed
 from jobs.reading import charset, mails
 from watches import pings
 from watches.models import Watch
@@ -38,6 +38,7 @@ _ENCODED = re.compile(rb"^Content-Transfer-Encoding:\s*(?:base64|quoted-printabl
 
 _UNKNOWN = "550 5.1.1 No watch has this address"
 _AWAY = "451 4.3.0 The database does not answer. Try again"
+_BUSY = "451 4.3.2 Too many mails are being read. Try again"
 _ANSWERS = {
     pings.TAKEN: "250 2.0.0 OK",
     pings.TOO_MANY: "451 4.7.1 Too many pings of this watch in a minute. Try again",
@@ -65,7 +66,11 @@ class Receiver:
         raw = envelope.original_content or b""
         token = _token(envelope.rcpt_tos[0])
         assert token is not None  # noqa: S101 - as it was taken
-        return await self._ask(partial(_record, token, raw))
+        try:  # beside the thread that asks the database: a mail may take seconds
+            text = await asyncio.to_thread(_text, raw, token)
+        except ParsingUnavailable:
+            return _BUSY
+        return await self._ask(partial(_record, NewPing(token, "success", output=text, size=len(raw))))
 
     async def _ask(self, call: Callable[[], str]) -> str:
         return await asyncio.get_running_loop().run_in_executor(self._thread, _or_away, call)
@@ -117,8 +122,8 @@ def _known(token: UUID) -> str:
     return "250 2.1.5 OK" if exists else _UNKNOWN
 
 
-def _record(token: UUID, raw: bytes) -> str:
-    [outcome] = pings.record([NewPing(token, "success", output=_text(raw), size=len(raw))])
+def _record(ping: NewPing) -> str:
+    [outcome] = pings.record([ping])
     return _ANSWERS[outcome]
 
 
@@ -133,22 +138,25 @@ def _or_away(call: Callable[[], str]) -> str:
     return _AWAY
 
 
-def _text(raw: bytes) -> str:
-    """The subject in letters, the texts too if they are encoded, then the mail as it came, as far as it is stored."""
+def _text(raw: bytes, token: UUID) -> str:
+    """The subject in letters, the texts too if they are encoded, then the mail as it came, as far as it is stored.
+
+    Raises ParsingUnavailable. `token`: for whom, so that others do not wait.
+    """
     head = charset.decode(raw[:_HEAD].partition(b"\r\n\r\n")[0], "")
     subject = message_from_string(head).get("Subject", "")
     try:
         subject = str(make_header(decode_header(subject)))
     except (MessageError, ValueError, LookupError):
         subject = str(subject)
-    text = f"{subject}\n\n{_decoded(raw[:LARGEST_OUTPUT])}".encode(errors="replace") + raw
+    text = f"{subject}\n\n{_decoded(raw[:LARGEST_OUTPUT], token)}".encode(errors="replace") + raw
     return text[:LARGEST_OUTPUT].decode("utf-8", "replace").replace("\0", "")
 
 
-def _decoded(raw: bytes) -> str:
+def _decoded(raw: bytes, token: UUID) -> str:
     """In these, no words of a watch would be found. Raises ParsingUnavailable."""
     if _ENCODED.search(raw) is None:
         return ""
     with suppress(OverBudget):
-        return f"{parsed(mails.texts, raw)}\n\n"
+        return f"{parsed(mails.texts, raw, person=token)}\n\n"
     return ""

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import base64
 import quopri
+from uuid import UUID
 
 import pytest
 
 from watches import mail
 
+TOKEN = UUID(int=1)
+
 
 def test_a_subject_may_be_in_letters_already() -> None:
-    assert mail._text("Subject: Größe\r\n\r\nDone.".encode()).startswith("Größe\n\n")
+    assert mail._text("Subject: Größe\r\n\r\nDone.".encode(), TOKEN).startswith("Größe\n\n")
 
 
 WORDS = "FEHLGESCHLAGEN für heute"
@@ -24,7 +27,7 @@ def test_words_are_found_in_texts_as_mail_programs_encode_them(encoding: str) ->
     mime = b"MIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=x\r\n\r\n--x\r\n"
     head = f"Content-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: {encoding}\r\n\r\n".encode()
     file = b"\r\n--x\r\nContent-Type: application/zip\r\nContent-Transfer-Encoding: base64\r\n\r\nRklMRQ==\r\n--x--\r\n"
-    shown = mail._text(mime + head + ENCODED[encoding](text) + file)
+    shown = mail._text(mime + head + ENCODED[encoding](text) + file, TOKEN)
     assert WORDS in shown
     assert "FILE" not in shown
 
@@ -33,7 +36,7 @@ def test_a_mail_whose_parts_are_nested_without_end_is_stored_as_it_came() -> Non
     raw = b"Content-Transfer-Encoding: base64\r\n" + b"".join(
         f"Content-Type: multipart/mixed; boundary=x{n}\r\n\r\n--x{n}\r\n".encode() for n in range(2_000)
     )
-    assert mail._text(raw).strip().startswith("Content-Transfer-Encoding")
+    assert mail._text(raw, TOKEN).strip().startswith("Content-Transfer-Encoding")
 
 
 @pytest.mark.parametrize(
@@ -47,4 +50,4 @@ def test_a_mail_whose_parts_are_nested_without_end_is_stored_as_it_came() -> Non
     ],
 )
 def test_a_subject_that_cannot_be_read_loses_no_ping(subject: bytes, shown: str) -> None:
-    assert mail._text(b"Subject: " + subject + b"\r\n\r\nDone.").partition("\n")[0] == shown
+    assert mail._text(b"Subject: " + subject + b"\r\n\r\nDone.", TOKEN).partition("\n")[0] == shown
