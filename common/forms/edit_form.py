@@ -25,7 +25,7 @@ def refuse(form: forms.Form, field: str | None, code: str, text: StrOrPromise) -
 
 
 class WholeNumberField(forms.IntegerField):
-    """An optional whole number. `said` is the error of every other value, or the errors by their codes."""
+    """An optional whole number. `error` is that of every other value, or the errors by their codes."""
 
     def __init__(self, label: StrOrPromise, least: int, most: int, error: Any, **options: Any) -> None:
         errors = error if isinstance(error, dict) else dict.fromkeys(("invalid", "min_value", "max_value"), error)

@@ -172,7 +172,7 @@ class DeadLetterAdmin(WorkAdmin):
         log_message: str,
         sentence: str,
     ) -> None:
-        """Act on the selected rows, and tell the operator how many changed, in the sentence `told`.
+        """Act on the selected rows, and tell the operator how many changed, in this `sentence`.
 
         `act` gets what was selected, in words.
         """
