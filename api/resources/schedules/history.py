@@ -36,7 +36,7 @@ from schedules.firing import fire, forecast
 from schedules.firing.forecast import Coming
 from schedules.firing.holidays import Holidays
 from schedules.inputs import quick_add
-from schedules.inputs.sentences.meaning import LONGEST
+from schedules.inputs.sentences.sentence import LONGEST
 from schedules.models import Occurrence
 from schedules.parts import words
 from schedules.rules import InvalidRule, Timetable, Work, civil
