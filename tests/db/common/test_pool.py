@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.db import connection, connections
 
 IDLE = 8
@@ -9,7 +11,7 @@ IDLE = 8
 
 
 def test_after_an_outage_the_first_request_gets_a_connection_at_once() -> None:
-    pooled = connections["default"].copy("pooled")
+    pooled: Any = connections["default"].copy("pooled")
     pooled.settings_dict |= {"CONN_MAX_AGE": 0, "CONN_HEALTH_CHECKS": True}
     pooled.settings_dict["OPTIONS"] |= {"pool": {"min_size": 0, "max_size": IDLE, "timeout": 30}}
     try:
