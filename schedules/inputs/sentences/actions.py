@@ -296,6 +296,7 @@ ACTIONS: Mapping[str, Callable[..., Any]] = {
     "later_than": lambda lengths, number, today: (
         None if lengths in _IDIOMS else _shifted(lengths, Day(exact=today + timedelta(days=number)), 1, today)
     ),
+    "week_after": lambda number, today: Day(exact=today + timedelta(days=7 + number)),
     "with_part": lambda day, part: None if day.part else replace(day, part=part),
     # Later in this year, "next December" may be that of next year.
     "next_month": lambda month, today: Day(month=month) if month <= today.month else None,
