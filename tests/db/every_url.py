@@ -104,7 +104,7 @@ def values_of(owner: User) -> dict[str, object]:
     boards.post((board := make_channel(owner, "board")).id, "Milk is out", "Ada")
     team = teams.create(owner, "Family")
     EmailAddress.objects.get_or_create(user=owner, email=owner.email, verified=True)
-    invitation = Invitation(team=team, address=owner.email, role="member", hashed=uuid4().hex * 2)
+    invitation = Invitation(team=team, made_by=owner, address=owner.email, role="member", hashed=uuid4().hex * 2)
     invitation.expires_at = timezone.now() + Invitation.LIFE
     invitation.save()
     return {

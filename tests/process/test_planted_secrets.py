@@ -204,4 +204,5 @@ def _broker(site: Installation) -> Iterator[tuple[str, str]]:
             "zset": lambda key: broker.zrange(key, 0, -1),
         }
         for key in broker.scan_iter():
-            yield f"key {key}", f"{key} {read[broker.type(key)](key)}"
+            if (kind := broker.type(key)) != "none":  # it has expired meanwhile
+                yield f"key {key}", f"{key} {read[kind](key)}"

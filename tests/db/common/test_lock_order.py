@@ -66,7 +66,13 @@ def test_only_what_is_deleted_is_locked_whole() -> None:
         for path in Path(app).rglob("*.py")
         if re.search(r"\bFOR UPDATE\b|select_for_update\((?!.*no_key=True)", path.read_text())
     }
-    assert whole == {"events/topics/subscriptions.py", "schedules/changes/retention.py", "work/retention.py"}
+    assert whole == {
+        "events/topics/subscriptions.py",
+        "schedules/changes/retention.py",
+        "watches/status_pages/status.py",
+        "watches/status_pages/subscribers.py",
+        "work/retention.py",
+    }
 
 
 def test_a_person_after_their_reminder_is_the_wrong_order(ada: User) -> None:
