@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from config import celery as _celery, celery_settings, embedded, logs  # noqa: F401 - shared tasks need their app
 from config.admin import UNFOLD as UNFOLD
-from config.celery_settings import *  # noqa: F403
+from config.celery_settings import *  # noqa: F403 - Django reads all of them from here
 from config.environment import engine_urls, env
 from config.processes import commands
 

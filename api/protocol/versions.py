@@ -23,9 +23,9 @@ def etag(version: int | str) -> str:
     return f'"{version}"'
 
 
-def show(document: Callable[[Row], dict[str, Any]], row: Row, status: int = 200, **headers: str) -> HttpResponse:
+def show(document: Callable[[Any], dict[str, Any]], row: Any, status: int = 200, **headers: str) -> HttpResponse:
     """The document of a row that has a `version`, which is its `ETag`."""
-    return answer(document(row), status, ETag=etag(row.version), **headers)  # type: ignore[attr-defined]
+    return answer(document(row), status, ETag=etag(row.version), **headers)
 
 
 @contextmanager

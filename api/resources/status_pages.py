@@ -13,7 +13,7 @@ from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of, of
 from api.protocol.fields import Body, Instant, Partial, Replacement, Texts, limited, shows, valid
-from api.protocol.problems import FieldError, invalid, require_unchanged, require_valid
+from api.protocol.problems import FieldError, errors, invalid, require_unchanged, require_valid
 from common.admin.base import as_uuid
 from common.texts.written import check_line
 from people.models import User
@@ -114,10 +114,14 @@ def make(user: User, body: StatusPageBody, page: StatusPage | None = None) -> St
     else:
         fields["watches"] = [watch.id for watch in status.watches_of(page)]
     form = StatusPageForm(fields, user, page)
-    saved = form.save() if form.is_valid() else None
-    require_valid(form, lambda name: {"watches": "watch_ids", "__all__": ""}.get(name, name))
-    assert saved is not None  # noqa: S101 - else the form has an error
+    require_valid(form, _called)
+    if (saved := form.save()) is None:
+        raise invalid(*errors(form, called=_called))
     return saved
+
+
+def _called(name: str) -> str:
+    return {"watches": "watch_ids", "__all__": ""}.get(name, name)
 
 
 @router.get("", response=paging.Page[StatusPageDocument], summary="List status pages")

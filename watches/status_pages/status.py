@@ -96,7 +96,8 @@ def delete(page: StatusPage) -> None:
 @transaction.atomic
 def delete_incident(incident: PublicIncident) -> None:
     list(PublicIncident.objects.filter(id=incident.id).select_for_update())  # another tab may be publishing more of it
-    _delete_mails(incident=incident)
+    while _delete_mails(incident=incident):
+        pass
     incident.delete()
     forget(incident.page.slug)
 

@@ -38,7 +38,7 @@ def test_migrate_waits_for_another(monkeypatch: pytest.MonkeyPatch, capsys: pyte
 
 
 def test_what_waits_holds_up_no_index_that_is_made_concurrently(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its transaction has no snapshot and no id of its own between two questions."""
+    """Between two polls, its transaction keeps neither a snapshot nor a transaction id."""
     seen = []
 
     def run(*_: object, **__: object) -> None:
