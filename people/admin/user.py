@@ -39,8 +39,11 @@ def person_ids(term: str) -> list[int]:
 
 
 def to_person(user: User | None) -> SafeString:
-    key, email = (None, "") if user is None else (user.pk, user.email)
-    return columns.to_row("people.user", key, email)
+    """A link with the address; of a team, which has none, with its name."""
+    if user is None:
+        return columns.to_row("people.user", None, "")
+    name = gettext("%(name)s (team)") % {"name": user.get_full_name()} if user.is_team else user.email
+    return columns.to_row("people.user", user.pk, name)
 
 
 class OwnedAdmin(ReadOnlyAdmin):

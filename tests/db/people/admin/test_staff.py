@@ -68,6 +68,9 @@ def test_an_operator_makes_an_owner_only_where_none_is_active(operator: Client) 
     asked = {"action": "make_owner", "_selected_action": [str(member.pk), str(off.pk)]}
     operator.post("/admin/people/membership/", asked)
     assert set(team.members.values_list("role", flat=True)) == {"owner", "viewer"}
+    page = operator.get("/admin/people/membership/").content.decode()
+    assert "Family (team)" in page
+    assert team.email not in page
     User.objects.filter(pk=ada.pk).update(is_active=False)
     assert "1 made an owner" in operator.post("/admin/people/membership/", asked, follow=True).content.decode()
     member.refresh_from_db()
