@@ -103,8 +103,10 @@ def _times(
     schedule: Schedule, days: Days, now: datetime, silent: Holidays, taken: Collection[datetime], work: Work
 ) -> list[Times]:
     """None where they cost more than `work` has left, or the rule is unreadable."""
+    if schedule.kind == "once" and schedule.next_fire_at is not None:
+        return [(schedule.next_fire_at, None)]
     try:
-        return [*forecast.times(schedule, now, silent, taken, (days.begin, days.end), days.zone, work)]
+        return [*forecast.of(schedule, now, silent, taken).by_day(days.begin, days.end, days.zone, work)]
     except InvalidRule:
         return []
 

@@ -5,12 +5,13 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable
 from datetime import date, datetime, timedelta
-from functools import lru_cache
+from operator import itemgetter
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from common.database.postgres import column, query
+from common.database.postgres import blames_no_row, column, query
 from notifications.deliveries.outbox import nag_of, order_of
+from notifications.models import sort_channels
 from people import quiet
 from people.models import DISPLAY_NAME_SQL
 from schedules import rules
@@ -77,9 +78,8 @@ class Due(NamedTuple):
 
     def slots(self) -> Slots:
         """Without a limit: only firing knows which slots count. Raises InvalidRule for an unreadable rule."""
-        timetable = _timetable(
-            self.kind, self.rule, self.time_zone, self.starts_at, self.ends_at, frozenset(self.excluded)
-        )
+        rule = json.loads(self.rule)
+        timetable = rules.stored(self.kind, rule, self.time_zone, self.starts_at, self.ends_at, self.excluded)
         return Slots(timetable, settled=self.settled)
 
     def expires_at(self, slot: datetime) -> datetime | None:
@@ -91,18 +91,6 @@ class Due(NamedTuple):
 
     def quiet_hours(self, instant: datetime) -> quiet.Wait | None:
         return None if self.urgent else quiet.wait(instant, quiet.read(self.hours))
-
-
-@lru_cache(maxsize=10_000)
-def _timetable(
-    kind: str,
-    rule: str,
-    time_zone: str,
-    starts_at: datetime | None,
-    ends_at: datetime | None,
-    excluded: frozenset[date],
-) -> rules.Timetable:
-    return rules.stored(kind, json.loads(rule), time_zone, starts_at, ends_at, excluded)
 
 
 # The fields that are not columns of the schedule.
@@ -120,31 +108,24 @@ _READ = f"""
 SELECT {", ".join(f"{_OTHERWISE.get(name, f's.{name}')} AS {name}" for name in Due._fields)}
   FROM schedules_schedule s JOIN people_user u ON u.id = s.user_id
  WHERE """  # noqa: S608 - a constant
-_TAKE = """s.next_fire_at <= %(now)s {only} {unless_on_hold}
- ORDER BY s.next_fire_at LIMIT %(limit)s
-   FOR NO KEY UPDATE OF s SKIP LOCKED
-"""
 
 
 def take(now: datetime, only: Collection[UUID] | None, limit: int, even_on_hold: bool = False) -> list[Due]:
     """Lock up to `limit` schedules that are due at `now` and not locked, oldest first; with `only`, of these."""
-    statement = _READ + _TAKE.format(
-        only="" if only is None else "AND s.id = ANY(%(only)s::uuid[])",
-        unless_on_hold="" if even_on_hold else f"AND {OFF}",
-    )
-    return query(statement, {"now": now, "only": column(only or ()), "limit": limit}, Due)
+    unless_on_hold = "" if even_on_hold else f"AND {OFF}"
+    return _take(f"s.next_fire_at <= %(now)s {unless_on_hold}", "s.next_fire_at", now, only, limit)
 
 
-_TAKE_EARLY = f"""{_READ} s.next_early_at <= %(now)s AND s.next_fire_at > %(now)s {{only}} AND {OFF}
- ORDER BY s.next_early_at LIMIT %(limit)s
-   FOR NO KEY UPDATE OF s SKIP LOCKED
-"""
-
-
-def take_early(now: datetime, only: UUID | None, limit: int) -> list[Due]:
+def take_early(now: datetime, only: Collection[UUID] | None, limit: int) -> list[Due]:
     """As `take`, those that ring early and whose slot is still ahead."""
-    statement = _TAKE_EARLY.format(only="" if only is None else "AND s.id = %(only)s")
-    return query(statement, {"now": now, "only": only, "limit": limit}, Due)
+    due = f"s.next_early_at <= %(now)s AND s.next_fire_at > %(now)s AND {OFF}"
+    return _take(due, "s.next_early_at", now, only, limit)
+
+
+def _take(due: str, order: str, now: datetime, only: Collection[UUID] | None, limit: int) -> list[Due]:
+    among = "" if only is None else "AND s.id = ANY(%(only)s::uuid[])"
+    statement = f"{_READ} {due} {among} ORDER BY {order} LIMIT %(limit)s FOR NO KEY UPDATE OF s SKIP LOCKED"
+    return query(statement, {"now": now, "only": column(only or ()), "limit": limit}, Due)
 
 
 def ids(now: datetime, only: Collection[UUID] | None, limit: int) -> list[UUID]:
@@ -155,11 +136,19 @@ def ids(now: datetime, only: Collection[UUID] | None, limit: int) -> list[UUID]:
     return list(due.order_by("next_fire_at").values_list("id", flat=True)[:limit])
 
 
-def one_by_one(ids: Iterable[UUID], run: Callable[[UUID], int]) -> int:
-    """Run each schedule of a batch that failed, until that has taken `_ALONE` seconds; the sum of the results."""
+def one_by_one(ids: Iterable[UUID], run: Callable[[UUID], int], failed: Callable[[UUID, str], object]) -> int:
+    """Run each schedule of a batch that failed, until that has taken `_ALONE` seconds; the sum of the results.
+
+    `failed` gets each that fails alone, too, with the name of the error.
+    """
     total, end = 0, time.monotonic() + _ALONE
     for schedule_id in ids:
-        total += run(schedule_id)
+        try:
+            total += run(schedule_id)
+        except Exception as error:
+            if blames_no_row(error):
+                raise
+            failed(schedule_id, type(error).__name__)
         if time.monotonic() > end:
             break
     return total
@@ -181,9 +170,9 @@ SELECT link.schedule_id, c.id, c.provider
 """
 
 
-def channels_of(schedules: Iterable[Due]) -> dict[UUID, list[tuple[UUID, str]]]:
-    """The channels (id, provider) of each schedule that are not removed."""
+def channels_of(schedules: Collection[Due]) -> dict[UUID, list[tuple[UUID, str]]]:
+    """The channels (id, provider) of each schedule that are not removed, in its order."""
     channels: dict[UUID, list[tuple[UUID, str]]] = defaultdict(list)
     for row in query(_CHANNELS, [column(schedule.id for schedule in schedules)]):
         channels[row.schedule_id].append((row.id, row.provider))
-    return channels
+    return {one.id: sort_channels(one.channel_order, channels[one.id], itemgetter(0)) for one in schedules}

@@ -5,9 +5,8 @@ They have no occurrence. Done of one answers that message only: the reminder sti
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
-from operator import itemgetter
 from typing import NamedTuple
 from uuid import UUID
 
@@ -24,11 +23,10 @@ from common.uuid7 import child, first_of, of_slot
 from notifications.deliveries import outbox, withdrawal
 from notifications.deliveries.outbox import NewNotification
 from notifications.messages import text
-from notifications.models import Notification, sort_channels
+from notifications.models import Notification
 from notifications.reasons import DeliveryCode
 from schedules.firing import due, holidays
 from schedules.firing.due import Due
-from schedules.firing.holidays import NONE, Holidays
 from schedules.models import Schedule
 from schedules.rules import early
 from schedules.rules.early import EarlyTime
@@ -52,35 +50,29 @@ UPDATE schedules_schedule s SET next_early_at = next.next_early_at FROM {_NEXT.s
 """  # noqa: S608 - constants only
 
 
-def send_due(now: datetime, limit: int = BATCH) -> int:
-    """Send the early messages that are due at `now`, of up to `limit` schedules; returns how many.
+def send_due(now: datetime) -> int:
+    """Send the early messages that are due at `now`, of up to `BATCH` schedules; returns how many.
 
     Any number of processes may call it at once. One that the database refuses is left out alone.
     """
     try:
-        return _send(now, None, limit)
+        return _send(now, None)
     except Exception as error:
         if blames_no_row(error):
             raise
         log.warning("A batch of early messages failed (%s): sending them one by one", type(error).__name__)
     waiting = Schedule.objects.filter(next_early_at__lte=now, next_fire_at__gt=now).order_by("next_early_at")
-    return due.one_by_one(waiting.values_list("id", flat=True)[:limit], lambda one: _send_alone(now, one))
+    return due.one_by_one(waiting.values_list("id", flat=True)[:BATCH], lambda one: _send(now, [one]), _leave_out)
 
 
-def _send_alone(now: datetime, schedule_id: UUID) -> int:
-    try:
-        return _send(now, schedule_id, 1)
-    except Exception as error:
-        if blames_no_row(error):
-            raise
-        log.error("Schedule %s cannot send an early message: %s", schedule_id, type(error).__name__)
-        Schedule.objects.filter(id=schedule_id).update(next_early_at=None)
-        return 0
+def _leave_out(schedule_id: UUID, error: str) -> None:
+    log.error("Schedule %s cannot send an early message: %s", schedule_id, error)
+    Schedule.objects.filter(id=schedule_id).update(next_early_at=None)
 
 
 @transaction.atomic
-def _send(now: datetime, only: UUID | None, limit: int) -> int:
-    if not (taken := due.take_early(now, only, limit)):
+def _send(now: datetime, only: Collection[UUID] | None) -> int:
+    if not (taken := due.take_early(now, only, BATCH)):
         return 0
     channels = due.channels_of(taken)
     people = {(schedule.user_id, schedule.persons_zone) for schedule in taken}
@@ -91,17 +83,15 @@ def _send(now: datetime, only: UUID | None, limit: int) -> int:
         ahead = next((one.at for one in times if one.at > now), None)
         following.append(_Next(schedule.id, ahead))
         is_due = [one for one in times if schedule.next_early_at and schedule.next_early_at <= one.at <= now]
-        if is_due and channels[schedule.id] and not _is_silent(schedule, now, silent.get(schedule.user_id, NONE)):
+        instants = (now, schedule.next_fire_at)
+        is_silent = any(silent[schedule.user_id].at(one, schedule.tags, schedule.urgent) for one in instants)
+        if is_due and channels[schedule.id] and not is_silent:
             new.append(_notification(schedule, is_due[-1], now, channels[schedule.id]))
     change(_ADVANCE, _NEXT.values(following))
     wakes = outbox.record(new)
     fault_points.reach("recorded")
     publish_after_commit(wakes)
     return len(new)
-
-
-def _is_silent(schedule: Due, now: datetime, of_person: Holidays) -> bool:
-    return any(of_person.at(instant, schedule.tags, schedule.urgent) for instant in (now, schedule.next_fire_at))
 
 
 def _notification(
@@ -119,7 +109,7 @@ def _notification(
         when = dates.short(local(zones.read(schedule.persons_zone or schedule.time_zone), slot))
     return NewNotification(
         user_id=schedule.user_id,
-        channels=sort_channels(schedule.channel_order, channels, itemgetter(0)),
+        channels=channels,
         subject=text.fit(subject, text.MAX_SUBJECT).text,
         body=text.fit(f"{when}\n\n{composed.body}".strip(), text.MAX_BODY).text,
         origin=Notification.Origin.SCHEDULE,

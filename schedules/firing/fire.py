@@ -9,6 +9,7 @@ import logging
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from operator import attrgetter, itemgetter
 from uuid import UUID
 
@@ -122,17 +123,11 @@ def fire_due(
         if only is not None and len(only) == 1:
             return sum(quarantine.quarantine(schedule_id, now, error) for schedule_id in only)
         log.warning("A batch of schedules failed (%s): firing them one by one", type(error).__name__)
-    return due.one_by_one(due.ids(now, only, limit), lambda schedule_id: _fire_alone(schedule_id, now, policy))
-
-
-def _fire_alone(schedule_id: UUID, now: datetime, policy: Schedule.Misfire | None) -> int:
-    try:
-        return fire_due(now, only=[schedule_id], policy=policy)
-    except Exception as error:
-        if blames_no_row(error):
-            raise
-        log.error("Schedule %s can be neither fired nor quarantined: %s", schedule_id, type(error).__name__)
-        return 0
+    return due.one_by_one(
+        due.ids(now, only, limit),
+        lambda schedule_id: fire_due(now, only=[schedule_id], policy=policy),
+        partial(log.error, "Schedule %s can be neither fired nor quarantined: %s"),
+    )
 
 
 def _fire(locked: Sequence[Due], now: datetime, policy: Schedule.Misfire | None) -> tuple[int, list[Wake]]:
@@ -149,7 +144,7 @@ def _fire(locked: Sequence[Due], now: datetime, policy: Schedule.Misfire | None)
     decided = 0
     for schedule in locked:
         has_channels = sending.has_channels(schedule, channels)
-        plan = _plan(schedule, now, has_channels, policy, silent.get(schedule.user_id, holidays.NONE))
+        plan = _plan(schedule, now, has_channels, policy, silent[schedule.user_id])
         plans.append(plan)
         decided += len(plan.decisions)
         if decided >= SLOTS_PER_BATCH:
@@ -165,13 +160,9 @@ def _fire(locked: Sequence[Due], now: datetime, policy: Schedule.Misfire | None)
 def _notices(plan: Plan) -> Iterator[Notice]:
     schedule = plan.schedule
     if plan.error:
-        yield quarantine.broken(
-            schedule.id, schedule.user_id, schedule.title, plan.error, schedule.version, schedule.language
-        )
+        yield quarantine.broken(schedule, plan.error)
     if any(decision.reason == Occurrence.Reason.NO_CHANNEL for decision in plan.decisions):
-        yield quarantine.without_channel(
-            schedule.id, schedule.user_id, schedule.title, schedule.version, schedule.language
-        )
+        yield quarantine.without_channel(schedule)
     if zones.is_damaged(schedule.persons_zone):
         yield quarantine.damaged_zone(schedule.user_id, schedule.persons_zone, schedule.language)
 

@@ -152,32 +152,12 @@ class Forecast:
             yield slot
 
 
-def times(
-    schedule: Schedule,
-    now: datetime,
-    silent: Holidays,
-    taken: Collection[datetime],
-    span: tuple[datetime, datetime],
-    zone: ZoneInfo,
-    work: Work,
-) -> Iterator[Times]:
-    """Of a stored schedule that has a next slot, those between two instants; see `of` and `Forecast.by_day`."""
-    if schedule.kind == "once" and schedule.next_fire_at is not None:
-        return iter([(schedule.next_fire_at, None)])
-    return of(schedule, now, silent, taken).by_day(*span, zone, work)
-
-
 def of(schedule: Schedule, now: datetime, silent: Holidays, taken: Collection[datetime] | None = None) -> Forecast:
     """Of a new schedule or one with a next slot. `taken`: its slots after `now` with an occurrence (None: read here).
 
     Raises InvalidRule for an unreadable rule.
     """
-    subject = partial(silent.of_slot, schedule) if silent.spans else _rings
-    return Forecast(slots.of(schedule, now, taken), subject, schedule.next_fire_at)
-
-
-def _rings(slot: datetime) -> None:
-    """Without holidays."""
+    return Forecast(slots.of(schedule, now, taken), partial(silent.of_slot, schedule), schedule.next_fire_at)
 
 
 def _of_day(

@@ -36,7 +36,7 @@ class Span:
     first: date
     last: date
 
-    def silences(self, instant: datetime, tags: Iterable[str], urgent: bool) -> bool:
+    def silences(self, instant: datetime, tags: Collection[str], urgent: bool) -> bool:
         if not self.begins <= instant < self.ends or (urgent and self.urgent_rings):
             return False
         return not self.keys or not self.keys.isdisjoint(map(key, tags))
@@ -57,13 +57,12 @@ class Holidays:
         """Those that have not ended at `since`."""
         return cls.made_of(Holiday.objects.filter(user=user, last__gte=since.date() - _DAY), user.zone)
 
-    def at(self, instant: datetime, tags: Iterable[str], urgent: bool) -> Span | None:
+    def at(self, instant: datetime, tags: Collection[str], urgent: bool) -> Span | None:
         """The one that keeps a reminder with these tags silent at an instant; None if it rings."""
-        listed = list(tags) if self.spans else []
-        return next((one for one in self.spans if one.silences(instant, listed, urgent)), None)
+        return next((one for one in self.spans if one.silences(instant, tags, urgent)), None)
 
     def of_slot(self, schedule: Schedule, slot: datetime) -> Span | None:
-        is_own = not schedule.audience and schedule.speaks
+        is_own = self.spans and not schedule.audience and schedule.speaks
         return self.at(slot, schedule.tags, schedule.urgent) if is_own else None
 
 
@@ -98,10 +97,12 @@ def release_waiting(instance: Holiday, **_: Any) -> None:
 
 
 def of_people(people: Collection[tuple[int, str]], since: datetime, until: datetime) -> dict[int, Holidays]:
-    """The holidays between two instants of each of these people (id, zone) who have any: one statement."""
+    """The holidays between two instants of each of these people (id, zone): one statement."""
     names = dict(people)
     rows = Holiday.objects.filter(user__in=names, last__gte=since.date() - _DAY, first__lte=until.date() + _DAY)
     by_person: dict[int, list[Holiday]] = defaultdict(list)
     for row in rows:
         by_person[row.user_id].append(row)
-    return {user_id: Holidays.made_of(own, zones.read(names[user_id])) for user_id, own in by_person.items()}
+    return defaultdict(
+        Holidays, {user_id: Holidays.made_of(own, zones.read(names[user_id])) for user_id, own in by_person.items()}
+    )

@@ -11,6 +11,7 @@ from uuid import UUID, uuid5
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import F
 from django.urls import reverse
 
 from common.database.checks import READABLE
@@ -72,20 +73,24 @@ def quarantine(schedule_id: UUID, now: datetime, error: Exception) -> bool:
 
 
 def notify_broken(schedule_ids: Collection[UUID]) -> None:
-    rows = Schedule.objects.filter(id__in=schedule_ids).values_list(
-        "id", "user_id", "title", "error", "version", "user__language"
-    )
-    notify([broken(*row) for row in rows])
+    rows = Schedule.objects.filter(id__in=schedule_ids).annotate(language=F("user__language"))
+    read = rows.values_list("id", "user_id", "title", "error", "version", "language", named=True)
+    notify([broken(row, row.error) for row in read])
 
 
-def broken(schedule_id: UUID, user_id: int, title: str, error: str, version: int, language: str) -> Notice:
-    cause = f"{schedule_id} broken {version}"
-    return _notice(user_id, language, cause, words.broken, title, error, _page(schedule_id))
+def broken(schedule: Any, error: str) -> Notice:
+    """`schedule` has an id, title and version, and its person's id and language."""
+    return _of_schedule(schedule, "broken", words.broken, error)
 
 
-def without_channel(schedule_id: UUID, user_id: int, title: str, version: int, language: str) -> Notice:
-    cause = f"{schedule_id} no channel {version}"
-    return _notice(user_id, language, cause, words.without_channel, title, _page(schedule_id))
+def without_channel(schedule: Any) -> Notice:
+    return _of_schedule(schedule, "no channel", words.without_channel)
+
+
+def _of_schedule(schedule: Any, cause: str, compose: Callable[..., tuple[str, str]], *parts: str) -> Notice:
+    page = f"{settings.BASE_URL}{reverse('schedules:detail', args=[schedule.id])}"
+    cause = f"{schedule.id} {cause} {schedule.version}"
+    return _notice(schedule.user_id, schedule.language, cause, compose, schedule.title, *parts, page)
 
 
 def damaged_zone(user_id: int, zone: str, language: str) -> Notice:
@@ -123,7 +128,3 @@ def notify(notices: Collection[Notice]) -> None:
         if blames_no_row(error):
             raise
         log.error("%d notices could not be recorded: %s", len(notices), type(error).__name__)
-
-
-def _page(schedule_id: UUID) -> str:
-    return f"{settings.BASE_URL}{reverse('schedules:detail', args=[schedule_id])}"

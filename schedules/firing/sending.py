@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from itertools import groupby
-from operator import itemgetter
 from typing import Any
 from uuid import UUID
 
@@ -20,7 +19,7 @@ from jobs.checks.recording import NewJob, SendAs
 from notifications.deliveries import outbox
 from notifications.deliveries.outbox import NewNotification
 from notifications.messages import text
-from notifications.models import Notification, sort_channels
+from notifications.models import Notification
 from schedules.firing.due import Due
 from schedules.models import speaks
 from work.broker.wakes import Wake
@@ -63,7 +62,7 @@ def _notification(
     composed = text.compose(schedule.title, schedule.body, name=schedule.name, slot=slot, time_zone=schedule.time_zone)
     return NewNotification(
         user_id=schedule.user_id,
-        channels=sort_channels(schedule.channel_order, channels, itemgetter(0)),
+        channels=channels,
         subject=composed.subject,
         body=composed.body,
         origin=Notification.Origin.SCHEDULE,
@@ -90,7 +89,7 @@ def _job(batch_id: UUID, schedule: Due, slot: datetime, channels: Sequence[tuple
         expires_at=schedule.expires_at(slot),
         on_error=schedule.on_error,
         errors_allowed=schedule.errors_allowed,
-        send_as=_send_as(schedule, channels=sort_channels(schedule.channel_order, channels, itemgetter(0))),
+        send_as=_send_as(schedule, channels=channels),
     )
 
 

@@ -99,7 +99,11 @@ def _read_term(field: _Field, written: str) -> tuple[str, str]:
         raise ValueError(written)
     step = int(match["step"] or 1)
     if match["first"] is None:
-        return _read_star(field, step)
+        # Keep the star: by it, cronsim decides whether day of month and day of week must both match.
+        if step == 1:
+            return "*", "*"
+        term, listed = f"*/{step}", _values(field, field.lowest, field.highest, step)
+        return term, term if _is_even(field, step, listed.count(",") + 1) else listed
     first = _number(field, match["first"])
     if match["last"]:
         last = _number(field, match["last"])
@@ -110,14 +114,6 @@ def _read_term(field: _Field, written: str) -> tuple[str, str]:
     if step > 1 or (match["step"] and not match["last"]):
         return listed, listed
     return span if first <= last else listed, span
-
-
-def _read_star(field: _Field, step: int) -> tuple[str, str]:
-    # Keep the star: by it, cronsim decides whether day of month and day of week must both match.
-    if step == 1:
-        return "*", "*"
-    term, listed = f"*/{step}", _values(field, field.lowest, field.highest, step)
-    return term, term if _is_even(field, step, listed.count(",") + 1) else listed
 
 
 def _values(field: _Field, first: int, last: int, step: int) -> str:

@@ -2,14 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date
 from typing import Any, ClassVar, Self
 
 from schedules.rules import fields, words
 from schedules.rules.dated import DatedRule
-from schedules.rules.invalid import Work
-
-_DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True)
@@ -25,10 +22,6 @@ class Daily(DatedRule):
 
     def data(self) -> dict[str, Any]:
         return {"time": f"{self.time:%H:%M}"}
-
-    def next_civil(self, after: datetime, work: Work) -> datetime:
-        due = datetime.combine(after, self.time)
-        return due if due > after else due + _DAY
 
     def is_on(self, day: date) -> bool:
         return True

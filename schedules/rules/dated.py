@@ -8,7 +8,9 @@ from functools import lru_cache
 from typing import ClassVar
 from zoneinfo import ZoneInfo
 
+from common.times.civil_time import begin_of
 from schedules.rules import civil
+from schedules.rules.invalid import Work
 from schedules.rules.rule import CivilRule
 
 _DAY = timedelta(days=1)
@@ -24,6 +26,12 @@ class DatedRule(CivilRule):
 
     @abstractmethod
     def is_on(self, day: date) -> bool: ...
+
+    def next_civil(self, after: datetime, work: Work) -> datetime:
+        due = datetime.combine(after, self.time)
+        while due <= after or not self.is_on(due.date()):
+            due += _DAY
+        return due
 
     def between(self, begin: datetime, end: datetime) -> list[datetime]:
         """The slots in [begin, end), both aware, in order: those that `next_after` finds, at a fraction of the cost."""
@@ -53,7 +61,7 @@ def _slots(rule: DatedRule, first: date, last: date) -> list[datetime]:
 def _dates(zone: ZoneInfo, first: date, last: date) -> list[tuple[date, datetime, bool]]:
     """The dates from `first` to `last`, their first instants, and whether the clock stays as it is on them."""
     days = [first + number * _DAY for number in range((last - first).days + 2)]
-    begins = [civil.first_instant(zone, datetime.combine(day, time())) for day in days]
+    begins = [begin_of(day, zone) for day in days]
     return [
         (day, begin, end - begin == _DAY) for day, begin, end in zip(days[:-1], begins[:-1], begins[1:], strict=True)
     ]

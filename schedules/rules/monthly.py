@@ -3,14 +3,14 @@
 from calendar import monthrange
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date
 from typing import Any, ClassVar, Self
 
 from django.utils.translation import gettext as _
 
 from schedules.rules import fields, words
 from schedules.rules.dated import DatedRule
-from schedules.rules.invalid import InvalidRule, Work
+from schedules.rules.invalid import InvalidRule
 
 _SHORTEST = 28
 
@@ -37,25 +37,11 @@ class Monthly(DatedRule):
     def data(self) -> dict[str, Any]:
         return {"time": f"{self.time:%H:%M}", "day": self.day or "last", "short": self.short}
 
-    def next_civil(self, after: datetime, work: Work) -> datetime:
-        year, month = after.year, after.month
-        while True:
-            day = self._day_in(year, month)
-            if day is not None and (due := datetime.combine(date(year, month, day), self.time)) > after:
-                return due
-            year, month = (year, month + 1) if month < 12 else (year + 1, 1)
-
     def is_on(self, day: date) -> bool:
-        return self._day_in(day.year, day.month) == day.day
-
-    def _day_in(self, year: int, month: int) -> int | None:
-        """Its day of this month; None if it skips the month."""
-        if (day := self.day) is None or day > _SHORTEST:
-            length = monthrange(year, month)[1]
-            if day is not None and day > length and self.short == "skip":
-                return None
-            day = length if day is None else min(day, length)
-        return day
+        if day.day < _SHORTEST or day.day == self.day:
+            return day.day == self.day
+        is_last = day.day == monthrange(day.year, day.month)[1]
+        return is_last and (self.day is None or (self.day > day.day and self.short == "last"))
 
     def brief(self) -> str:
         which = words.day_of_month(self.day or -1)

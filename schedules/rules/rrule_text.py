@@ -166,7 +166,8 @@ def _trigger(value: str) -> tuple[timedelta, timedelta]:
 def _rule(given: dict[str, str], start: datetime, timezone: str, work: Work) -> CalendarRule:
     """The rule of these parts. A COUNT becomes UNTIL, the time of its last slot."""
     frequency = _frequency(given.pop("FREQ", ""))
-    week_start = _week_start(given.pop("WKST", "MO"))
+    if (week_start := given.pop("WKST", "MO")) not in WEEKDAYS:
+        raise _wrong("rrule_week_start")
     until, count, by_day = (given.pop(name, None) for name in ("UNTIL", "COUNT", "BYDAY"))
     if until is not None and count is not None:
         raise _wrong("rrule_count_and_until")
@@ -179,7 +180,7 @@ def _rule(given: dict[str, str], start: datetime, timezone: str, work: Work) -> 
         frequency,
         interval,
         days=() if by_day is None else _by_day(by_day, frequency),
-        week_start=week_start,
+        week_start=WEEKDAYS.index(week_start),
         until=civil.LAST if until is None else _civil(until, timezone, time.max),
         **lists,
     )
@@ -192,12 +193,6 @@ def _frequency(value: str) -> str:
     if value not in _FREQUENCIES:
         raise _wrong("rrule_frequency", frequencies=", ".join(_FREQUENCIES))
     return value
-
-
-def _week_start(value: str) -> int:
-    if value not in WEEKDAYS:
-        raise _wrong("rrule_week_start")
-    return WEEKDAYS.index(value)
 
 
 def _counted(rule: CalendarRule, count: int, work: Work) -> CalendarRule:

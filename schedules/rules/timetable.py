@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, timedelta
 from itertools import islice, takewhile
 
+from common.times.civil_time import begin_of
 from schedules.rules import civil
 from schedules.rules.invalid import InvalidRule, Work
 from schedules.rules.rule import Rule
@@ -53,8 +54,7 @@ class Timetable:
                 return slot
             work.spend(_EXCLUDED_DATE, "excluded")
             # Skip the whole day at once: it can hold 1,440 slots.
-            midnight = datetime.combine(day + _DAY, time())
-            instant = max(slot, civil.first_instant(self.rule.zone, midnight) - civil.TICK)
+            instant = max(slot, begin_of(day + _DAY, self.rule.zone) - civil.TICK)
         return None
 
     def after(self, instant: datetime, work: Work | None = None) -> Iterator[datetime]:
@@ -78,8 +78,7 @@ class Timetable:
             first, last = (civil.local(self.rule.zone, edge).date() for edge in (since, until))
             days |= self.rule.left_out(first, last)
         for day in sorted(days):
-            begin, end = (datetime.combine(shown, time()) for shown in (day, day + _DAY))
-            yield civil.first_instant(self.rule.zone, begin), civil.first_instant(self.rule.zone, end)
+            yield begin_of(day, self.rule.zone), begin_of(day + _DAY, self.rule.zone)
 
     def last_slots(self, begin: datetime, end: datetime, count: int, work: Work | None = None) -> list[datetime]:
         """The last `count` slots (at most a hundred) in [begin, end), both aware, in order.

@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date
 from typing import Any, ClassVar, Self
 
 from django.utils.translation import gettext as _
 
 from schedules.rules import fields, words
 from schedules.rules.dated import DatedRule
-from schedules.rules.invalid import InvalidRule, Work
+from schedules.rules.invalid import InvalidRule
 
 _WEEKDAYS = (0, 1, 2, 3, 4)
 
@@ -37,13 +37,6 @@ class Weekly(DatedRule):
 
     def data(self) -> dict[str, Any]:
         return {"time": f"{self.time:%H:%M}", "days": list(self.days)}
-
-    def next_civil(self, after: datetime, work: Work) -> datetime:
-        due = datetime.combine(after, self.time)
-        today = due.weekday()
-        waits = ((day - today) % 7 for day in self.days)
-        wait = min(days if days or due > after else 7 for days in waits)
-        return due + timedelta(days=wait)
 
     def is_on(self, day: date) -> bool:
         return day.weekday() in self.days

@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any, Self
 
 from django.utils.translation import gettext as _
 
 from common.times import public_holidays
+from common.times.civil_time import begin_of
 from schedules.rules import civil
 from schedules.rules.dated import DatedRule
 from schedules.rules.invalid import InvalidRule, Work
@@ -75,7 +76,7 @@ class WorkingDays(Rule):
                 return slot
             work.spend(_OFF_DAY, "off_days")
             # Skip the whole day at once: it can hold 1,440 slots.
-            instant = max(slot, self._begin(day + _DAY) - civil.TICK)
+            instant = max(slot, begin_of(day + _DAY, self.zone) - civil.TICK)
         raise InvalidRule("off_days", "only_off_days")
 
     def _moved_after(self, instant: datetime, work: Work) -> datetime | None:
@@ -97,7 +98,7 @@ class WorkingDays(Rule):
             first, before = before, before - _DAY
         if first == today and self._works(today):
             return instant
-        return min(instant, self._begin(first) - civil.TICK)
+        return min(instant, begin_of(first, self.zone) - civil.TICK)
 
     def _moved(self, slot: datetime) -> datetime:
         shown = civil.local(self.zone, slot)
@@ -113,9 +114,6 @@ class WorkingDays(Rule):
 
     def _works(self, day: date) -> bool:
         return public_holidays.is_working_day(self.country, day)
-
-    def _begin(self, day: date) -> datetime:
-        return civil.first_instant(self.zone, datetime.combine(day, time()))
 
     @property
     def is_dated(self) -> bool:

@@ -10,10 +10,10 @@ import pytest
 from django.db.models import Max
 
 from people.models import User
+from schedules.admin.upcoming import upcoming
 from schedules.agenda import coming, feed
 from schedules.agenda.entry import Days
 from schedules.explain import history
-from schedules.explain.upcoming import upcoming
 from schedules.firing import fire, forecast
 from schedules.firing.forecast import Forecast
 from schedules.firing.holidays import Holidays

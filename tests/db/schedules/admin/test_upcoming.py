@@ -12,7 +12,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from schedules.explain.upcoming import upcoming
+from schedules.admin.upcoming import upcoming
 from schedules.models import Holiday, Schedule
 from tests.make import NOON, make_channel, make_schedule, make_user, signed_in
 
