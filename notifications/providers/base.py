@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from common.texts.types import StrOrPromise
 from notifications.messages import markup
 from notifications.messages.markup import Style
-from notifications.messages.message import Destination, Message
+from notifications.messages.message import Delivered, Destination, Message
 from notifications.messages.text import Fitted, fit, literal, utf8
 from work import retry
 from work.answers import Answer
@@ -257,6 +257,25 @@ class Provider(HasForm):
     def notice(self) -> str:
         """Return why it sends nothing before an operator has configured it, or ""."""
         return ""
+
+
+class Inside(Provider):
+    """Shows or passes on the message within Carillon, in the transaction that settles it. Its form has no fields."""
+
+    recognises_repeats = True
+    disturbs = False
+    form = forms.Form
+
+    @property
+    @abstractmethod
+    def place(self) -> StrOrPromise:
+        """Where people find its messages."""
+
+    def summary(self, destination: Destination) -> str:
+        return str(self.place)
+
+    def send(self, message: Message, destination: Destination) -> Answer:
+        return Delivered()
 
 
 class IncomingWebhook(Provider):
