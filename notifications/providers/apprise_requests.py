@@ -88,49 +88,42 @@ def schemes_of(service: Any) -> set[str]:
     return {scheme for names in named for scheme in ([names] if isinstance(names, str) else names or ())}
 
 
-def _request(
-    method: str,
-    url: str,
-    *,
-    params: Any = None,
-    data: Any = None,
-    json: Any = None,
-    headers: Any = None,
-    auth: Any = None,
-    files: Any = None,
-    verify: object = True,
-    timeout: object = None,
-    allow_redirects: object = False,
-) -> requests.Response:
-    """Make the request; `verify`, `timeout` and `allow_redirects` are ignored."""
-    if (calls := _current.get()) is None:
-        raise requests.ConnectionError("call this inside guarded()")
-    prepared = requests.Request(method, url, headers, files, data, params, auth, json=json).prepare()
-    url, left = prepared.url or "", max(0.0, calls.expires - time.monotonic())
-    if calls.probe_only:
-        _probe(calls, url, left)
-    body = prepared.body or b""
-    try:
-        answer = http.request(
-            method,
-            url,
-            body=body.encode() if isinstance(body, str) else body,
-            headers={name: value for name, value in prepared.headers.items() if name.lower() != "content-length"},
-            deadline=left,
-        )
-    except (http.NotSent, http.Unanswered) as failure:
-        # A request that may have arrived matters more than those that did not.
-        if not isinstance(calls.failure, http.Unanswered):
-            calls.failure = failure
-        raise requests.ConnectionError("no answer") from None
-    calls.responses.append(answer)
-    response = requests.Response()
-    response.status_code = answer.status
-    response.headers = CaseInsensitiveDict(answer.headers)
-    response.encoding = get_encoding_from_headers(response.headers)
-    response.url = url
-    response._content = answer.body
-    return response
+class _Guarded(requests.Session):
+    """Prepares requests as `requests` does, and sends them by the guarded client, whatever options a service passes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.headers.clear()
+        self.trust_env = False
+
+    def send(self, request: requests.PreparedRequest, **_ignored: Any) -> requests.Response:
+        if (calls := _current.get()) is None:
+            raise requests.ConnectionError("call this inside guarded()")
+        url, left = request.url or "", max(0.0, calls.expires - time.monotonic())
+        if calls.probe_only:
+            _probe(calls, url, left)
+        body: Any = request.body or b""
+        try:
+            answer = http.request(
+                request.method or "",
+                url,
+                body=body.encode() if isinstance(body, str) else body,
+                headers={name: value for name, value in request.headers.items() if name.lower() != "content-length"},
+                deadline=left,
+            )
+        except (http.NotSent, http.Unanswered) as failure:
+            # A request that may have arrived matters more than those that did not.
+            if not isinstance(calls.failure, http.Unanswered):
+                calls.failure = failure
+            raise requests.ConnectionError("no answer") from None
+        calls.responses.append(answer)
+        response = requests.Response()
+        response.status_code = answer.status
+        response.headers = CaseInsensitiveDict(answer.headers)
+        response.encoding = get_encoding_from_headers(response.headers)
+        response.url = url
+        response._content = answer.body
+        return response
 
 
 def _probe(calls: Calls, url: str, left: float) -> NoReturn:
@@ -142,18 +135,11 @@ def _probe(calls: Calls, url: str, left: float) -> NoReturn:
     raise requests.ConnectionError("probe only")
 
 
-def _method(name: str) -> Any:
-    return lambda url, data=None, **options: _request(name, url, data=data, **options)
-
+_session = _Guarded()
 
 # Only what the services use of `requests`: a session, for example, is an AttributeError.
 _REPLACEMENT = SimpleNamespace(
-    request=_request,
-    get=lambda url, params=None, **options: _request("GET", url, params=params, **options),
-    post=_method("POST"),
-    put=_method("PUT"),
-    patch=_method("PATCH"),
-    delete=_method("DELETE"),
+    **{name: getattr(_session, name) for name in ("request", "get", "post", "put", "patch", "delete")},
     codes=requests.codes,
     Response=requests.Response,
     RequestException=requests.RequestException,
