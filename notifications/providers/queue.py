@@ -10,6 +10,7 @@ from django import forms
 from django.utils.text import format_lazy
 from django.utils.translation import gettext as _, gettext_lazy
 
+from common.forms.edit_form import WholeNumberField
 from common.texts.types import StrOrPromise
 from notifications.messages.message import Destination, Message, Rejected
 from notifications.providers.base import Provider
@@ -18,21 +19,12 @@ from work.answers import Answer
 from work.reasons import Reason
 
 
-class _Number(forms.IntegerField):
+class _Number(WholeNumberField):
     """Empty stands for the initial value."""
 
     def __init__(self, label: StrOrPromise, least: int, most: int, initial: int, help_text: StrOrPromise) -> None:
-        text = format_lazy(gettext_lazy("Use a whole number from {least} to {most}."), least=least, most=most)
-        errors = {"invalid": text, "min_value": text, "max_value": text}
-        super().__init__(
-            label=label,
-            min_value=least,
-            max_value=most,
-            initial=initial,
-            required=False,
-            help_text=help_text,
-            error_messages=errors,
-        )
+        error = format_lazy(gettext_lazy("Use a whole number from {least} to {most}."), least=least, most=most)
+        super().__init__(label, least, most, error, initial=initial, help_text=help_text)
 
     def clean(self, value: Any) -> int:
         typed = super().clean(value)

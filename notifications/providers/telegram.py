@@ -85,10 +85,6 @@ def _parted(text: str) -> str:
     return around_links(text, lambda rest: re.sub(r"(?<!\w)@(?=\w)", "@\N{WORD JOINER}", rest))
 
 
-def _in_html(text: str) -> str:
-    return escape(_parted(text))
-
-
 class Telegram(Provider):
     """Sends plain text, or HTML where it has marks. Telegram takes no idempotency key, so a message with an unknown
     outcome is not repeated.
@@ -103,7 +99,9 @@ class Telegram(Provider):
     limits = Limits(body=4096, measure=utf16, joined=True)
     # https://core.telegram.org/bots/faq, "My bot is hitting limits"
     rates = (Rate("telegram", 30, 1.0, "service"), Rate("telegram-chat", 1, 1.0, "channel"))
-    style = replace(markup.HTML, bold="<b>{}</b>".format, italic="<i>{}</i>".format, escape=_in_html)
+    style = replace(
+        markup.HTML, bold="<b>{}</b>".format, italic="<i>{}</i>".format, escape=lambda text: escape(_parted(text))
+    )
     form = TelegramForm
     secret_fields = ("token",)
 

@@ -5,6 +5,7 @@ import json
 import re
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from email.utils import parseaddr
 from typing import Any
 from urllib.parse import urlsplit
@@ -69,9 +70,10 @@ class WebPushForm(forms.Form):
         return str(self.cleaned_data["p256dh"])
 
     def clean_auth(self) -> str:
-        if not _is_auth(self.cleaned_data["auth"]):
-            raise forms.ValidationError(_("The browser's secret is not valid. %(again)s") % {"again": _AGAIN})
-        return str(self.cleaned_data["auth"])
+        with suppress(ValueError):
+            if len(push_encryption.decode(auth := str(self.cleaned_data["auth"]))) == 16:
+                return auth
+        raise forms.ValidationError(_("The browser's secret is not valid. %(again)s") % {"again": _AGAIN})
 
 
 class WebPush(Provider):
@@ -122,7 +124,14 @@ class WebPush(Provider):
             "open": urlsplit(message.open_url).path,
             "answer": urlsplit(message.answer_url).path,
             "stop": urlsplit(message.unsubscribe_url).path,
-            "said": _texts(),
+            # The service worker that shows it does not know the reader's language.
+            "said": {
+                "done": pgettext("button", "Done"),
+                "snooze": _("Snooze 10 minutes"),
+                "stop": _("Stop these messages"),
+                "failed": _("Not saved"),
+                "again": _("Open “#” and try again."),
+            },
             # Browsers show as many buttons as they have room for.
             "snoozes": [(one.value, _("Snooze: %(until)s") % {"until": one.label}) for one in snooze.ALWAYS[1:]],
         } | ({"image": message.picture} if message.picture else {})
@@ -134,12 +143,14 @@ class WebPush(Provider):
         return self._push(key, {"closed": pgettext("button", "Done")}, destination, TTL_SECONDS)
 
     def _push(self, key: UUID, shown: Mapping[str, Any], destination: Destination, seconds: int) -> Answer:
-        secrets = destination.secrets
+        secrets, contact = destination.secrets, settings.BASE_URL
+        if not contact.startswith("https://"):  # Apple refuses addresses without a real domain
+            contact = f"mailto:{parseaddr(settings.DEFAULT_FROM_EMAIL)[1]}"
         document = json.dumps({"tag": key.hex, **shown}, ensure_ascii=False).encode()
         try:
             body = push_encryption.encrypt(document, *(push_encryption.decode(secrets[n]) for n in ("p256dh", "auth")))
             expires = int(time.time()) + _TOKEN_SECONDS
-            sender = push_encryption.authorization(secrets["endpoint"], secrets["vapid"], _contact(), expires)
+            sender = push_encryption.authorization(secrets["endpoint"], secrets["vapid"], contact, expires)
         except (KeyError, ValueError):
             return post.damaged("subscription")
         headers = {
@@ -151,17 +162,6 @@ class WebPush(Provider):
             "Topic": key.hex,  # the service replaces a message that it still has
         }
         return post.post(secrets["endpoint"], body, headers, self.deadline, _judge)
-
-
-def _texts() -> dict[str, str]:
-    """Texts around the message for the service worker that shows it: it does not know the reader's language."""
-    return {
-        "done": pgettext("button", "Done"),
-        "snooze": _("Snooze 10 minutes"),
-        "stop": _("Stop these messages"),
-        "failed": _("Not saved"),
-        "again": _("Open “#” and try again."),
-    }
 
 
 def private_key() -> str:
@@ -178,19 +178,6 @@ def offer(channels: Iterable[Any]) -> dict[str, Any]:
     """For the button “Ring in this browser”: the key of new subscriptions, and the digests of those that work."""
     ringing = [one for one in channels if one.provider == WebPush.kind and one.disabled_at is None]
     return {"key": public_key(), "known": [channel.address.get("digest", "") for channel in ringing]}
-
-
-def _is_auth(text: str) -> bool:
-    try:
-        return len(push_encryption.decode(text)) == 16
-    except ValueError:
-        return False
-
-
-def _contact() -> str:
-    """The contact for the push service's operator. Apple refuses addresses without a real domain."""
-    https = settings.BASE_URL.startswith("https://")
-    return settings.BASE_URL if https else f"mailto:{parseaddr(settings.DEFAULT_FROM_EMAIL)[1]}"
 
 
 def _judge(response: Response) -> Answer:

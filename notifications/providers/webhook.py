@@ -244,16 +244,13 @@ def _is_secret(secret: str) -> bool:
     return secret.startswith(SECRET_PREFIX) and 24 <= len(key) <= 64
 
 
-def _answered_code(response: Response) -> str:
-    """Return what the receiver answered as `code` or `challenge`, with which a program confirms a channel."""
-    answered = post.json_object(response)
-    code = answered.get("code", answered.get("challenge"))
-    return code if isinstance(code, str) and len(code) <= _LONGEST_CODE else ""
-
-
 def _judge(response: Response) -> Answer:
     if 200 <= response.status < 300:
-        return Delivered(Reason(DeliveryCode.ACCEPTED, status=response.status), code=_answered_code(response))
+        answered = post.json_object(response)
+        code = answered.get("code", answered.get("challenge"))  # with which a program confirms a channel
+        if not isinstance(code, str) or len(code) > _LONGEST_CODE:
+            code = ""
+        return Delivered(Reason(DeliveryCode.ACCEPTED, status=response.status), code=code)
     if response.status == 410:
         return Rejected(post.answered(SERVICE, response, DeliveryCode.GONE), gone=True)
     if 300 <= response.status < 400:
