@@ -77,7 +77,7 @@ class DeliveryClaim(SendClaim):
 
     def daily_rates(self) -> list[Rate]:
         """Tests are counted where they are asked for. A status webhook gets as much as there are changes."""
-        if self.is_test or self.provider == STATUS or settings.SENDS_PER_PERSON_PER_DAY <= 0:
+        if self.is_test or self.handler == STATUS or settings.SENDS_PER_PERSON_PER_DAY <= 0:
             return []
         return [Rate("person", settings.SENDS_PER_PERSON_PER_DAY, limits.DAY, "person")]
 
@@ -131,7 +131,7 @@ class DeliveryKind(Kind[DeliveryClaim]):
     follow, follow_rows, follow_locks = channel_health.WRITE, channel_health.ROWS, ("channel",)
 
     def from_row(self, row: Any) -> dict[str, Any]:
-        is_own_replay = row.replays > 0 and _is_own(_replayed_by(row.id), row.person_id)
+        is_own_replay = _is_own_replay(row)
         return {
             "message": Message(
                 key=row.id,
@@ -184,19 +184,15 @@ class DeliveryKind(Kind[DeliveryClaim]):
         return receipt.code == DeliveryCode.SAVED
 
     def policy(self, handler: str) -> Policy:
-        try:
-            return providers.get(handler).retry_policy
-        except providers.UnknownProvider:
-            return Policy(tries=1)
+        provider = providers.find(handler)
+        return Policy(tries=1) if provider is None else provider.retry_policy
 
     def may_repeat(self, handler: str, on_unknown: str) -> bool:
         """A channel's own choice comes before its provider's rule."""
         if on_unknown:
             return on_unknown == Channel.OnUnknown.RETRY
-        try:
-            return providers.get(handler).recognises_repeats
-        except providers.UnknownProvider:
-            return False
+        provider = providers.find(handler)
+        return provider is not None and provider.recognises_repeats
 
     def lost(self, handler: str) -> Reason:
         return Reason(DeliveryCode.NOT_ACKED) if handler in providers.pulled() else super().lost(handler)
@@ -257,36 +253,27 @@ def _until_readable(claim: DeliveryClaim, error: encryption.Unreadable) -> Defer
 
 def _silence(claim: DeliveryClaim) -> Defer | Cancel | None:
     """None where it may go out now: neither quiet hours nor a holiday keep it silent."""
-    later = _until_quiet_hours_end(claim, 0.0)
-    if (later or claim.was_held) and _is_silenced(claim, 0.0 if later is None else later.wait):
-        return Cancel(Reason(DeliveryCode.HOLIDAY))
+    later, message = _until_quiet_hours_end(claim, 0.0), claim.message
+    if (later or claim.was_held) and message.schedule_id is not None and message.slot is not None:
+        rings = claim.claimed_at + timedelta(seconds=0.0 if later is None else later.wait)
+        instants = (message.slot, rings)
+        if any(withdraws(message.schedule_id, one) for withdraws in quiet_changes.WITHDRAWS for one in instants):
+            return Cancel(Reason(DeliveryCode.HOLIDAY))
     return later
 
 
-def _is_silenced(claim: DeliveryClaim, wait: float) -> bool:
-    """Whether nothing of its schedule rings at its slot, or in `wait` seconds."""
-    schedule, slot = claim.message.schedule_id, claim.message.slot
-    if schedule is None or slot is None:
+def _is_own_replay(row: Any) -> bool:
+    """Whether its person, or a member of its team, replayed it: that skips quiet hours, an operator's does not."""
+    if row.replays == 0:
         return False
-    rings = claim.claimed_at + timedelta(seconds=wait)
-    return any(withdraws(schedule, instant) for withdraws in quiet_changes.WITHDRAWS for instant in (slot, rings))
-
-
-def _replayed_by(delivery_id: UUID) -> int | None:
-    """The person who replayed the dead letter. An owner's replay skips quiet hours, an operator's does not."""
-    replayed_by = Intervention.objects.filter(items__work_id=delivery_id).values_list("by_id", flat=True)
-    return persist(replayed_by.first)
+    by = persist(Intervention.objects.filter(items__work_id=row.id).values_list("by_id", flat=True).first)
+    return by == row.person_id or persist(Membership.objects.filter(team=row.person_id, person=by).exists)
 
 
 def _withdrawn(row: Any, is_own_replay: bool) -> Reason | None:
     if not row.is_active:
         return Reason(DeliveryCode.SWITCHED_OFF)
     return Reason(row.withdrawn) if row.withdrawn and not is_own_replay else None
-
-
-def _is_own(by: int | None, account: int) -> bool:
-    """Whether it was its person, or a member of its team."""
-    return by == account or persist(Membership.objects.filter(team=account, person=by).exists)
 
 
 def _unusable(row: Any) -> Reason | None:

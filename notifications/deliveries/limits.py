@@ -65,10 +65,6 @@ class SendClaim(kinds.Claim):
     unusable: Annotated[Reason | None, FROM_ROW]
     zone: Annotated[str, Loaded("p.time_zone")]
 
-    @property
-    def provider(self) -> str:
-        return self.handler
-
     def daily_rates(self) -> list[Rate]:
         """Those of its person."""
         raise NotImplementedError
@@ -94,7 +90,7 @@ def limited(claim: SendClaim) -> tuple[float, Reason] | None:
     """
     if not _is_limited(claim):
         return None
-    provider = providers.get(claim.provider)
+    provider = providers.get(claim.handler)
     rates = {_window(rate, provider, claim): rate for rate in (*provider.rates, *claim.daily_rates())}
     slots = _slots(provider, claim)
     permitted, ended = permits.acquire(slots[0].key, slots[0].amount, claim.token, _SLEEP)
@@ -138,7 +134,7 @@ def send(claim: SendClaim, provider: Provider, destination: Destination) -> Answ
 
 
 def _is_limited(claim: SendClaim) -> bool:
-    return not claim.unusable and providers.disturbs(claim.provider)
+    return not claim.unusable and providers.disturbs(claim.handler)
 
 
 def _deferral(
