@@ -4,7 +4,7 @@ import os
 from http import HTTPStatus
 from typing import Any
 
-from django.utils.translation import gettext, gettext_noop as _, ngettext, pgettext, pgettext_lazy
+from django.utils.translation import gettext, gettext_noop as _, ngettext, ngettext_lazy, pgettext, pgettext_lazy
 
 from common.texts.numbers import grouped
 from common.times import dates
@@ -192,16 +192,17 @@ def _minutes(minutes: Any) -> str:
     return ngettext("%(count)s minute", "%(count)s minutes", minutes) % {"count": minutes}
 
 
+_UNITS = (
+    (86_400, ngettext_lazy("%(count)s day", "%(count)s days", "count")),
+    (3_600, ngettext_lazy("%(count)s hour", "%(count)s hours", "count")),
+    (60, ngettext_lazy("%(count)s minute", "%(count)s minutes", "count")),
+    (1, ngettext_lazy("%(count)s second", "%(count)s seconds", "count")),
+)
+
+
 def _duration(seconds: Any) -> str:
-    if seconds % 86_400 == 0 and seconds:
-        days = seconds // 86_400
-        return ngettext("%(count)s day", "%(count)s days", days) % {"count": days}
-    if seconds % 3_600 == 0 and seconds:
-        hours = seconds // 3_600
-        return ngettext("%(count)s hour", "%(count)s hours", hours) % {"count": hours}
-    if seconds % 60 == 0 and seconds:
-        return _minutes(seconds // 60)
-    return ngettext("%(count)s second", "%(count)s seconds", seconds) % {"count": seconds}
+    size, words = next((size, words) for size, words in _UNITS if seconds % size == 0)
+    return words % {"count": seconds // size}
 
 
 # How often a service takes so many messages.

@@ -13,18 +13,20 @@ from uuid import UUID, uuid5
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import OuterRef, Subquery
 from django.db.models.functions import Now
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from common.database.postgres import blames_no_row, column, query
+from common.database.postgres import blames_no_row, query
 from common.texts import languages
 from notifications.deliveries import outbox, withdrawal
-from notifications.models import Channel, Notification
+from notifications.models import Channel, Delivery, Notification
 from notifications.reasons import DeliveryCode
 from people import quiet
 from work import reasons
 from work.broker.wakes import Wake, publish_after_commit
+from work.models import DEAD_LETTERS
 
 log = logging.getLogger(__name__)
 
@@ -77,15 +79,6 @@ _OWN = [
     DeliveryCode.RETURNED,
     DeliveryCode.NOT_ACKED,
 ]
-
-_DISABLED = """
-SELECT c.id, letter.outcome
-  FROM notifications_channel c, LATERAL (
-           SELECT n.outcome FROM notifications_delivery d JOIN notifications_notification n ON n.id = d.notification_id
-            WHERE d.channel_id = c.id AND d.state IN ('dead', 'unknown') ORDER BY d.id DESC LIMIT 1
-       ) letter
- WHERE c.id = ANY(%s::uuid[])
-"""
 
 
 def tell_owners(now: datetime) -> int:
@@ -167,9 +160,10 @@ def _deaths() -> Iterable[Notice]:
 
 
 def _disabled() -> Iterable[Notice]:
-    disabled = list(Channel.objects.filter(disabled_at__gt=Now() - NEWS, removed_at=None).select_related("user"))
-    last = {row.id: row.outcome for row in query(_DISABLED, [column(channel.id for channel in disabled)])}
-    for channel in disabled:
+    dead_letters = Delivery.objects.filter(channel=OuterRef("id"), state__in=DEAD_LETTERS).order_by("-id")
+    last_outcome = Subquery(dead_letters.values("notification__outcome")[:1])
+    disabled = Channel.objects.filter(disabled_at__gt=Now() - NEWS, removed_at=None).select_related("user")
+    for channel in disabled.annotate(last_outcome=last_outcome):
         page = f"{settings.BASE_URL}{reverse('notifications:channel', args=[channel.id])}"
         with languages.override(channel.user.language):
             subject = _("“%(channel)s” is disabled") % {"channel": channel.label}
@@ -183,7 +177,7 @@ def _disabled() -> Iterable[Notice]:
             body,
             about=channel.id,
             until_repaired=True,
-            reached_nobody=last.get(channel.id) == Notification.Outcome.FAILED,
+            reached_nobody=channel.last_outcome == Notification.Outcome.FAILED,  # type: ignore[attr-defined]  # annotated
         )
 
 

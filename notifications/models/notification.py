@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
-from functools import partial
+from collections.abc import Mapping
+from functools import partial, partialmethod
 from operator import attrgetter
 from typing import TYPE_CHECKING, ClassVar
 
@@ -218,25 +218,15 @@ class Notification(models.Model):
         """Its deliveries, in the order of their channels if there is one."""
         return sort_channels(self.channel_order, self.deliveries.all(), attrgetter("channel_id"))
 
-    def arrived(self) -> list[str]:
-        """The labels of the channels on which it arrived."""
-        return self._labels({"delivered"})
+    def _labels(self, *states: str) -> list[str]:
+        """The labels of the channels whose deliveries are shown in one of these states."""
+        return [delivery.channel.label for delivery in self.ordered_deliveries() if delivery.shown_state in states]
 
-    def saved(self) -> list[str]:
-        """The labels of the channels that only saved it to a folder."""
-        return self._labels({"saved"})
-
-    def failed(self) -> list[str]:
-        """The labels of the channels that did not take it."""
-        return self._labels({"dead", "unknown"})
-
-    def expired(self) -> list[str]:
-        """The labels of the channels for which it was too late."""
-        return self._labels({"expired"})
+    arrived = partialmethod(_labels, "delivered")
+    saved = partialmethod(_labels, "saved")  # only to a folder
+    failed = partialmethod(_labels, "dead", "unknown")
+    expired = partialmethod(_labels, "expired")
 
     def wanted(self) -> int:
         """The number of its deliveries that nobody cancelled."""
         return sum(delivery.state != "cancelled" for delivery in self.deliveries.all())
-
-    def _labels(self, states: Container[str]) -> list[str]:
-        return [delivery.channel.label for delivery in self.ordered_deliveries() if delivery.shown_state in states]
