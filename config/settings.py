@@ -240,7 +240,7 @@ ALLAUTH_TRUSTED_PROXY_COUNT = 1 if env.flag("BEHIND_PROXY", False) else 0
 METRICS_TOKEN = env.secret("METRICS_TOKEN", "")  # empty: no /metrics
 
 # A reminder of Carillon's own shows that the whole path works; the address elsewhere is requested while it arrives.
-CANARY_PING_URL = env.secret_url("CANARY_PING_URL")
+CANARY_PING_URL = env.url("CANARY_PING_URL")
 CANARY = env.flag("CANARY", bool(CANARY_PING_URL))
 
 # --- Limits for each person ------------------------------------------------------------------------------------------
@@ -297,9 +297,7 @@ MAIL_RETURN_PATH = env.mailbox("MAIL_RETURN_PATH")  # the envelope's sender, who
 if _email_url:
     EMAIL_BACKEND = "notifications.net.smtp.Backend"  # Django's, with a deadline, and the stage of a failure
     _mail = env.mail(_email_url)
-    EMAIL_HOST, EMAIL_PORT = _mail.host, _mail.port
-    EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = _mail.user, _mail.password
-    EMAIL_USE_TLS, EMAIL_USE_SSL = _mail.starttls, _mail.tls
+    EMAIL_HOST, EMAIL_PORT, EMAIL_HOST_USER, EMAIL_HOST_PASSWORD, EMAIL_USE_TLS, EMAIL_USE_SSL = _mail
     EMAIL_TIMEOUT = 20
     if not (_mail.tls or _mail.starttls or env.is_local(_mail.host)):
         UNENCRYPTED.append("EMAIL_URL")

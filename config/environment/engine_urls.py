@@ -185,15 +185,12 @@ def rabbitmq(value: str) -> tuple[str, dict[str, Any]]:
 
     A certificate is verified, unless `ssl_cert_reqs=none`.
     """
-    parts = split_url("BROKER_URL", value, _RABBITMQ)
-    if parts.scheme not in {"amqp", "amqps"} or not parts.hostname:
-        problem = "does not start with amqp:// or amqps:// and a host (without it, Redis is the broker)"
-        raise Misconfigured("BROKER_URL", problem, _RABBITMQ)
+    parts = split_url("BROKER_URL", value, _RABBITMQ, "amqp", "amqps")
     given = _options("BROKER_URL", parts, _RABBITMQ)
     tls = _tls(given, "BROKER_URL", _RABBITMQ) if parts.scheme == "amqps" else {}
     if given:
         raise Misconfigured("BROKER_URL", f"has the option {min(given)}, which is not supported here", _RABBITMQ)
-    return parts._replace(query="").geturl(), _for_amqp(tls, parts.hostname) if tls else {}
+    return parts._replace(query="").geturl(), _for_amqp(tls, parts.hostname or "") if tls else {}
 
 
 def _for_amqp(tls: Mapping[str, Any], host: str) -> dict[str, Any]:

@@ -9,9 +9,9 @@ import ssl
 from base64 import urlsafe_b64decode
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
@@ -62,12 +62,18 @@ def listing(name: str, default: list[str]) -> list[str]:
     return _split_list(text(name, ",".join(default)))
 
 
+def _parts(name: str, pattern: str, wanted: str, example: str, default: Sequence[str] = ()) -> list[re.Match[str]]:
+    """Comma-separated values, each of which `pattern` matches whole; `wanted` says what such a value is."""
+    given = listing(name, [*default])
+    matches = [(part, re.fullmatch(pattern, part)) for part in given]
+    if wrong := [part for part, match in matches if match is None]:
+        raise Misconfigured(name, f"contains “{wrong[0]}”, which is not {wanted}", example)
+    return [match for _, match in matches if match]
+
+
 def hosts(name: str, default: list[str]) -> list[str]:
     """Comma-separated names of hosts."""
-    given = listing(name, default)
-    if wrong := [host for host in given if "/" in host]:
-        raise Misconfigured(name, f"contains “{wrong[0]}”, which is not the name of a host", "carillon.example.org")
-    return given
+    return [part[0] for part in _parts(name, "[^/]+", "the name of a host", "carillon.example.org", default)]
 
 
 _LONGEST_SPREAD = 3_600
@@ -77,26 +83,20 @@ _MOST_WAITS, _LONGEST_WAIT = 50, 7 * 86_400
 def retry_waits(prefix: str) -> dict[str, tuple[float, ...]]:
     """Seconds before each further try, by kind of provider: RETRY_WAITS_WEBHOOK=60,300,1800."""
     waits = {}
-    for name in os.environ:
-        if not name.startswith(prefix) or not (parts := listing(name, [])):
-            continue
-        if not all(part.isdecimal() and 1 <= int(part) <= _LONGEST_WAIT for part in parts) or len(parts) > _MOST_WAITS:
+    for name in [one for one in os.environ if one.startswith(prefix)]:
+        given = [float(part[0]) for part in _parts(name, r"\d+", "a number of seconds", "60,300,1800")]
+        if len(given) > _MOST_WAITS or not all(1 <= wait <= _LONGEST_WAIT for wait in given):
             problem = f"must be at most {_MOST_WAITS} waits in seconds, each from 1 to {_LONGEST_WAIT}"
             raise Misconfigured(name, problem, "60,300,1800")
-        waits[name.removeprefix(prefix).lower()] = tuple(map(float, parts))
+        if given:
+            waits[name.removeprefix(prefix).lower()] = tuple(given)
     return waits
 
 
 def sends_at_once(name: str, default: int) -> dict[str, int]:
     """A number for any host, under "", and other numbers for single hosts: `8,hooks.example.org=1`."""
-    amounts = {"": default}
-    for part in listing(name, []):
-        host, _, amount = part.rpartition("=")
-        if not amount.isdecimal() or int(amount) < 1 or ("=" in part and not host):
-            problem = f"contains “{part}”, which is neither a number from 1 nor a host with one"
-            raise Misconfigured(name, problem, "8,hooks.example.org=1")
-        amounts[host.lower()] = int(amount)
-    return amounts
+    parts = _parts(name, r"(?:(.+)=)?(0*[1-9]\d*)", "a number from 1, nor a host with one", "8,hooks.example.org=1")
+    return {"": default} | {(part[1] or "").lower(): int(part[2]) for part in parts}
 
 
 def spread(name: str) -> tuple[int, int]:
@@ -114,14 +114,9 @@ _USUAL_QUEUES = ["deliveries", "events", "jobs", "bulk", "maintenance"]
 
 def job_queues(name: str) -> dict[str, str]:
     """The queues of kinds of job that have workers of their own: `web_value=slow,feed=slow`."""
-    chosen = {}
-    for part in listing(name, []):
-        kind, _, queue = part.partition("=")
-        if not kind or queue in {*_USUAL_QUEUES} - {"jobs"} or re.fullmatch("[a-z][a-z0-9_-]{0,40}", queue) is None:
-            problem = f"contains “{part}”, which is not a kind of job with the name of a queue for jobs"
-            raise Misconfigured(name, problem, "web_value=slow,feed=slow")
-        chosen[kind] = queue
-    return chosen
+    pattern = "([^=]+)=(?!(?:deliveries|events|bulk|maintenance)$)([a-z][a-z0-9_-]{0,40})"
+    parts = _parts(name, pattern, "a kind of job with the name of a queue for jobs", "web_value=slow,feed=slow")
+    return {part[1]: part[2] for part in parts}
 
 
 def queues(of_jobs: Mapping[str, str]) -> list[str]:
@@ -141,14 +136,9 @@ def networks(name: str) -> list[str]:
     return given
 
 
-def url(name: str, default: str) -> str:
-    """A web address: http or https, with a host."""
-    return _web_address(name, text(name, default))
-
-
-def secret_url(name: str) -> str:
-    """A web address that is itself a secret, so perhaps in a file; empty: none."""
-    value = secret(name, "")
+def url(name: str, default: str = "") -> str:
+    """A web address: http or https, with a host. It may be a secret, so perhaps in a file; empty: none."""
+    value = secret(name, default)
     return _web_address(name, value) if value else ""
 
 
@@ -163,10 +153,7 @@ def origins(name: str) -> list[str]:
 
 
 def _web_address(name: str, value: str) -> str:
-    example = "https://carillon.example.org"
-    parts = split_url(name, value, example)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise Misconfigured(name, "is not a web address that starts with http:// or https://", example)
+    split_url(name, value, "https://carillon.example.org", "http", "https")
     return value
 
 
@@ -233,22 +220,18 @@ def vapid_key(value: str) -> str:
 def encryption_keys(value: str) -> list[str]:
     """A value of ENCRYPTION_KEYS: at least one Fernet key, comma-separated."""
     keys = _split_list(value)
-    for number, key in enumerate(keys, 1):
+    for number, key in enumerate(keys or [""], 1):
         if not _is_key(key):
             problem = f"contains no key at position {number}; docs/configuration.md says how to make one"
             raise Misconfigured("ENCRYPTION_KEYS", problem, "new-key,old-key")
-    if not keys:
-        raise Misconfigured("ENCRYPTION_KEYS", "contains no key", "new-key,old-key")
     return keys
 
 
 def proxy(value: str) -> str:
     """A value of EGRESS_PROXY: empty, or http:// with a host and a port."""
     example = "http://user:password@proxy.internal:3128"
-    if value:
-        parts = split_url("EGRESS_PROXY", value, example)
-        if parts.scheme != "http" or not parts.hostname or not parts.port:
-            raise Misconfigured("EGRESS_PROXY", "is not an address that starts with http:// and names a port", example)
+    if value and not split_url("EGRESS_PROXY", value, example, "http").port:
+        raise Misconfigured("EGRESS_PROXY", "names no port", example)
     return value
 
 
@@ -262,9 +245,8 @@ def certificates(name: str) -> str:
     return path
 
 
-@dataclass(frozen=True)
-class MailServer:
-    """`tls`: encrypted from the first byte. `starttls`: encrypted after STARTTLS."""
+class MailServer(NamedTuple):
+    """`starttls`: encrypted after STARTTLS. `tls`: encrypted from the first byte."""
 
     host: str
     port: int
@@ -277,24 +259,14 @@ class MailServer:
 def mail(value: str) -> MailServer:
     """A value of EMAIL_URL: smtp:// (port 25), smtp+tls:// (STARTTLS, 587) or smtps:// (TLS, 465)."""
     example = "smtp+tls://user:password@mail.example.org:587"
-    parts = split_url("EMAIL_URL", value, example)
     ports = {"smtp": 25, "smtp+tls": 587, "smtps": 465}
-    if parts.scheme not in ports:
-        raise Misconfigured("EMAIL_URL", "does not start with smtp://, smtp+tls:// or smtps://", example)
-    if not parts.hostname:
-        raise Misconfigured("EMAIL_URL", "names no mail server", example)
-    return MailServer(
-        host=parts.hostname,
-        port=parts.port or ports[parts.scheme],
-        user=unquote(parts.username or ""),
-        password=unquote(parts.password or ""),
-        starttls=parts.scheme == "smtp+tls",
-        tls=parts.scheme == "smtps",
-    )
+    parts = split_url("EMAIL_URL", value, example, *ports)
+    user, password = unquote(parts.username or ""), unquote(parts.password or "")
+    port = parts.port or ports[parts.scheme]
+    return MailServer(parts.hostname or "", port, user, password, parts.scheme == "smtp+tls", parts.scheme == "smtps")
 
 
-@dataclass(frozen=True)
-class OpenIDProvider:
+class OpenIDProvider(NamedTuple):
     """`issuer`: its address, with a path where it has one. `name`: its host, as people know it."""
 
     issuer: str
@@ -305,16 +277,14 @@ class OpenIDProvider:
 
 def openid_provider(name: str) -> OpenIDProvider | None:
     """https://client:secret@issuer/path, both percent-encoded; None if it is not set."""
-    if not (value := secret(name, "")):
+    if not (value := url(name)):
         return None
-    parts = urlsplit(_web_address(name, value))
+    parts, example = urlsplit(value), "https://client:secret@id.example.org/realm"
     host = parts.netloc.rpartition("@")[2]
     if not (parts.username and parts.password) or parts.query:
-        raise Misconfigured(
-            name, "does not name client, secret and issuer", "https://client:secret@id.example.org/realm"
-        )
+        raise Misconfigured(name, "does not name client, secret and issuer", example)
     if parts.scheme != "https" and not is_local(parts.hostname or ""):
-        raise Misconfigured(name, "must start with https://", "https://client:secret@id.example.org/realm")
+        raise Misconfigured(name, "must start with https://", example)
     issuer = f"{parts.scheme}://{host}{parts.path.rstrip('/')}"
     return OpenIDProvider(issuer, unquote(parts.username), unquote(parts.password), parts.hostname or host)
 
@@ -338,11 +308,14 @@ def is_local(host: str) -> bool:
         return host in {"", "localhost"} or host.startswith(("/", "@"))
 
 
-def split_url(name: str, value: str, example: str, of_servers: bool = False) -> SplitResult:
-    """`of_servers`: its host and port may be several, with commas, and are not checked."""
+def split_url(name: str, value: str, example: str, *schemes: str, of_servers: bool = False) -> SplitResult:
+    """`schemes`: it must have one of these, and a host. `of_servers`: its hosts may be several, and are not checked."""
     try:
         parts = urlsplit(value)
         _ = of_servers or parts.port  # raises ValueError only when it is read
     except ValueError:
         raise Misconfigured(name, "is not a valid URL (its host or port cannot be read)", example) from None
+    if schemes and not (parts.scheme in schemes and parts.hostname):
+        problem = f"does not start with {' or '.join(f'{scheme}://' for scheme in schemes)} and a host"
+        raise Misconfigured(name, problem, example)
     return parts

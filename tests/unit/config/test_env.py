@@ -38,7 +38,7 @@ def test_a_list_is_separated_by_commas_and_forgives_blanks(monkeypatch: pytest.M
     ("read", "name", "value"),
     [
         (lambda: env.flag("DEBUG", False), "DEBUG", "perhaps"),
-        (lambda: env.secret_url("CANARY_PING_URL"), "CANARY_PING_URL", "hc-ping.com/x"),
+        (lambda: env.url("CANARY_PING_URL"), "CANARY_PING_URL", "hc-ping.com/x"),
         (lambda: env.openid_provider("OIDC_URL"), "OIDC_URL", "https://id.example.org"),
         (lambda: env.openid_provider("OIDC_URL"), "OIDC_URL", "http://client:secret@id.example.org"),
         (lambda: env.choice("LOG_FORMAT", ("text", "json")), "LOG_FORMAT", "xml"),
