@@ -1,10 +1,12 @@
 """Clients of Redis for counts and signals, for which nothing must wait. The broker has its own, by kombu."""
 
+import json
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, TypeVar
+from itertools import islice
+from typing import Any, NamedTuple, TypeVar
 
 from django.conf import settings
 from django.utils.translation import gettext as _
@@ -14,6 +16,7 @@ from redis.commands.core import Script
 from redis.exceptions import ReadOnlyError, RedisError
 from redis.retry import Retry
 
+from common.database.group_commit import Alone, Combiner
 from common.redis import sentinels
 
 log = logging.getLogger(__name__)
@@ -82,3 +85,60 @@ def ask(url: str, question: Callable[[], T], otherwise: Callable[[], T]) -> T:
         return otherwise()
     _ask_again_at.pop(url, None)
     return answer
+
+
+class Call(NamedTuple):
+    """A call of the function `verb` of a script, with its own KEYS and ARGV."""
+
+    verb: str
+    keys: Sequence[str]
+    arguments: Sequence[float | str]
+
+
+_CLOCK = """
+local clock = redis.call('TIME')
+local now = tonumber(clock[1]) + tonumber(clock[2]) / 1000000
+local verbs = {}
+"""
+# KEYS: those of all calls. ARGV: for each call as JSON the verb, the number of its keys, and its own ARGV.
+_EACH = """
+local answers, first = {}, 1
+for i, call in ipairs(cjson.decode(ARGV[1])) do
+    local keys = {unpack(KEYS, first, first + call[2] - 1)}
+    first = first + call[2]
+    answers[i] = verbs[call[1]](keys, call[3])
+end
+return answers
+"""
+
+
+class Calls:
+    """A script of the Lua functions `verbs.…(KEYS, ARGV)`, which have the clock of Redis as `now`.
+
+    Calls that threads make at the same moment go to Redis together, in one round trip.
+    """
+
+    def __init__(self, functions: str) -> None:
+        self._script = _CLOCK + functions + _EACH
+        self._together = Combiner(self.execute)
+
+    def ask(self, *calls: Call) -> list[Any]:
+        """The answers of Redis; None for each while it is down."""
+        if not calls:
+            return []
+        try:
+            return self._together(calls)
+        except Alone:  # another thread's calls were at fault
+            return self.execute([calls])[0]
+
+    def leave(self, call: Call) -> None:
+        """As `ask`, without an answer, and without waiting while other threads ask."""
+        self._together.leave((call,))
+
+    def execute(self, requests: Sequence[Sequence[Call]]) -> list[list[Any]]:
+        calls = [call for request in requests for call in request]
+        keys = [key for call in calls for key in call.keys]
+        document = json.dumps([[call.verb, len(call.keys), call.arguments] for call in calls])
+        url = settings.CACHES["default"]["LOCATION"]
+        answers = iter(ask(url, lambda: script(url, self._script)(keys, [document]), lambda: [None] * len(calls)))
+        return [list(islice(answers, len(request))) for request in requests]

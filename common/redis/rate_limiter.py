@@ -16,15 +16,12 @@ A queue holds times, not requests: a cancelled request leaves its time unused. A
 deleted. A request that cannot wait until its time reserves none.
 """
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
 
 from django.conf import settings
 
-from common.database.group_commit import Alone, Combiner
-from common.redis import client
+from common.redis.client import Call, Calls
 
 # Services count arrivals, and two sends may take differently long.
 _MARGIN = 0.1  # seconds
@@ -82,13 +79,9 @@ class Reservation:
     resting: bool
 
 
-# A request takes a slot or ends one, with its own KEYS and ARGV.
-
 # Frees the slot of a request. The hash `state` holds under `took` how long requests take, under `timeouts` how many
 # came in a row, under `rests` until when nothing passes.
 _END_OF_ONE = """
-local clock = redis.call('TIME')
-local now = tonumber(clock[1]) + tonumber(clock[2]) / 1000000
 local function end_of_one(tokens, state, token, took, outcome, rests)
     redis.call('ZREM', tokens, token)
     if outcome == 'answered' then
@@ -117,7 +110,7 @@ end
 # seconds and outcome of a request that has ended in the same slots; then for each limit its amount, its seconds, the
 # seconds between reserved times, 0 for slots, and 1 for slots that rest.
 _TAKE = """
-local function take(KEYS, ARGV)
+function verbs.take(KEYS, ARGV)
     local waited, left = tonumber(ARGV[1]), tonumber(ARGV[2])
     local own = math.min(waited + 1, 2)
     local free, reserved, following, idle, fresh, rests = {}, {}, {}, {}, {}, {}
@@ -207,7 +200,7 @@ end
 """
 
 _END = """
-local function end_(KEYS, ARGV)
+function verbs.free(KEYS, ARGV)
     for i = 1, #KEYS / 3 do
         end_of_one(KEYS[3 * i - 2], KEYS[3 * i], ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[3 + i])
     end
@@ -215,21 +208,7 @@ local function end_(KEYS, ARGV)
 end
 """
 
-# KEYS: those of all requests. ARGV: for each request as JSON the verb, the number of its keys, and its own ARGV.
-_SCRIPT = (
-    _END_OF_ONE
-    + _TAKE
-    + _END
-    + """
-local answers, first = {}, 1
-for i, request in ipairs(cjson.decode(ARGV[1])) do
-    local keys = {unpack(KEYS, first, first + request[2] - 1)}
-    first = first + request[2]
-    answers[i] = (request[1] == 'take' and take or end_)(keys, request[3])
-end
-return answers
-"""
-)
+calls = Calls(_END_OF_ONE + _TAKE + _END)
 
 
 def allows(window: Window) -> bool:
@@ -264,7 +243,8 @@ def take(
             arguments += [limit.amount, seconds, seconds / limit.amount * _SLACK, 0]
         else:
             arguments += [limit.amount, limit.seconds, 0, int(limit.rests)]
-    if not (answer := _run(_Request("take", keys, arguments))) or not answer[0]:
+    [answer] = calls.ask(Call("take", keys, arguments))
+    if not answer or not answer[0]:
         return None
     full, wait, resting = answer
     return Reservation(float(wait), limits[full - 1], bool(resting))
@@ -277,7 +257,7 @@ def end(slots: Sequence[Slots], ended: Ended) -> None:
     minutes. Requests that had begun before that do not count. Any answer ends it.
     """
     keys = [key for one in slots for key in _keys(one, "")]
-    _together.leave(_Request("end", keys, [*ended.arguments, *(int(one.rests) for one in slots)]))
+    calls.leave(Call("free", keys, [*ended.arguments, *(int(one.rests) for one in slots)]))
 
 
 _NONE = Ended("", 0.0, None)
@@ -286,27 +266,3 @@ _NONE = Ended("", 0.0, None)
 def _keys(limit: Limit, person: str) -> list[str]:
     key = f"{settings.CACHES['default']['KEY_PREFIX']}:rate-limits:{limit.key}"
     return [key, f"{key}:{person}", f"{key}:state"]
-
-
-class _Request(NamedTuple):
-    verb: str
-    keys: list[str]
-    arguments: list[float | str]
-
-
-def _run(request: _Request) -> Any:
-    """The answer of Redis; None while it does not answer."""
-    try:
-        return _together(request)
-    except Alone:  # another thread's request was at fault
-        return _ask([request])[0]
-
-
-def _ask(requests: Sequence[_Request]) -> list[Any]:
-    keys = [key for request in requests for key in request.keys]
-    document = json.dumps([[request.verb, len(request.keys), request.arguments] for request in requests])
-    url = settings.CACHES["default"]["LOCATION"]
-    return client.ask(url, lambda: client.script(url, _SCRIPT)(keys, [document]), lambda: [None] * len(requests))
-
-
-_together = Combiner(_ask)

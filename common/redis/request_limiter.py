@@ -5,21 +5,17 @@ Most are counted in a moving window. Those that move messages pay for each messa
 `rate_limiter` is for what goes out: there a request over the limit gets a reserved time.
 """
 
-import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 from allauth.core.internal import httpkit, ratelimit
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from common.database.group_commit import Alone, Combiner
-from common.redis import client
+from common.redis.client import Call, Calls
 
 WINDOW = 60.0  # seconds
 MESSAGE = 4_096
@@ -27,15 +23,11 @@ MESSAGE = 4_096
 LEAST_COST = 10
 """Messages as which each request counts there, also one that moves none."""
 
-# KEYS: one for each step. ARGV: the steps as JSON, each a verb and its arguments. Redis' clock decides.
 # `count` keeps a list of the instants of the requests that were allowed in the window, newest first; `take` and `leave`
 # a sorted set of the requests in work (`request_slots`), by the time until which each counts.
-_SCRIPT = """
-local clock = redis.call('TIME')
-local now = tonumber(clock[1]) + tonumber(clock[2]) / 1000000
-local steps = {}
-
-function steps.count(key, limit, window)
+calls = Calls("""
+function verbs.count(KEYS, ARGV)
+    local key, limit, window = KEYS[1], unpack(ARGV)
     if tonumber(redis.call('LINDEX', key, 0) or 0) > now + 1 then  -- the clock was set back
         redis.call('DEL', key)
     end
@@ -55,7 +47,8 @@ function steps.count(key, limit, window)
     return {1, limit - used - 1, string.format('%.3f', tonumber(oldest or now) + window - now)}
 end
 
-function steps.take(key, most, lease, name)
+function verbs.take(KEYS, ARGV)
+    local key, most, lease, name = KEYS[1], unpack(ARGV)
     redis.call('ZREMRANGEBYSCORE', key, '-inf', now)
     if redis.call('ZCARD', key) >= most then
         return 0
@@ -65,12 +58,14 @@ function steps.take(key, most, lease, name)
     return 1
 end
 
-function steps.leave(key, name)
+function verbs.leave(KEYS, ARGV)
+    local key, name = KEYS[1], unpack(ARGV)
     return redis.call('ZREM', key, name)
 end
 
 -- The key is when all that was spent is paid back, and when that was written; `limit` a window are.
-function steps.spend(key, limit, window, amount, always)
+function verbs.spend(KEYS, ARGV)
+    local key, limit, window, amount, always = KEYS[1], unpack(ARGV)
     local paid, written = string.match(redis.call('GET', key) or '0', '^(%S+) ?(%S*)$')
     -- Where the clock was set back, as much is owed as then.
     local owed = math.max(tonumber(paid) - math.max(now, tonumber(written) or 0), 0)
@@ -81,13 +76,7 @@ function steps.spend(key, limit, window, amount, always)
     redis.call('SET', key, string.format('%.6f %.6f', now + owed, now), 'PX', math.ceil(owed * 1000) + 1)
     return {1, math.max(0, math.floor((window - owed) * limit / window)), string.format('%.3f', owed)}
 end
-
-local answers = {}
-for i, step in ipairs(cjson.decode(ARGV[1])) do
-    answers[i] = steps[step[1]](KEYS[i], unpack(step, 2))
-end
-return answers
-"""
+""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,12 +98,6 @@ class Verdict:
         return headers if self.allowed else headers | {"Retry-After": str(max(1, self.reset))}
 
 
-class Step(NamedTuple):
-    verb: str
-    key: str
-    arguments: tuple[float | str, ...]
-
-
 @dataclass(frozen=True, slots=True)
 class Limit:
     """A limit that a request counts for: `most` a minute, none if 0. A `cost` is in messages."""
@@ -123,10 +106,10 @@ class Limit:
     most: int
     cost: int = 0
 
-    def steps(self) -> list[Step]:
-        """The step that counts it; none without a limit. `verdict` reads its answer."""
+    def calls(self) -> list[Call]:
+        """The call that counts it; none without a limit. `verdict` reads its answer."""
         verb, *cost = ("spend", self.cost) if self.cost else ("count",)
-        return [Step(verb, self.name, (self.most, WINDOW, *cost))] if self.most else []
+        return [Call(verb, [self.name], [self.most, WINDOW, *cost])] if self.most else []
 
     def verdict(self, answer: Any = None) -> Verdict:
         """For no answer, everything passes."""
@@ -137,7 +120,7 @@ class Limit:
         """Count what was moved, in messages and bytes, beyond what the request has cost at its start."""
         more = max(messages, math.ceil(size / MESSAGE)) - self.cost
         if self.most and more > 0:
-            leave(Step("spend", self.name, (self.most, WINDOW, more, 1)))
+            calls.leave(Call("spend", [self.name], [self.most, WINDOW, more, 1]))
 
 
 def requests_of(key: str) -> Limit:
@@ -155,34 +138,7 @@ def messages_of(key: str) -> Limit:
 def check(key: str) -> Verdict:
     """Count one request of `key`."""
     limit = requests_of(key)
-    return limit.verdict(*ask(*limit.steps()))
-
-
-def ask(*steps: Step) -> list[Any]:
-    """Redis' answers to `steps`; None for each while it is down. Threads that ask at the same moment ask together."""
-    if not steps:
-        return []
-    try:
-        return _together(steps)
-    except Alone:  # another thread's steps were at fault
-        return _ask([steps])[0]
-
-
-def leave(step: Step) -> None:
-    """As `ask`, without an answer, and without waiting while other threads ask."""
-    _together.leave((step,))
-
-
-def _ask(requests: Sequence[Sequence[Step]]) -> list[list[Any]]:
-    steps = [step for request in requests for step in request]
-    document = json.dumps([[step.verb, *step.arguments] for step in steps])
-    url = settings.CACHES["default"]["LOCATION"]
-    requested = partial(client.script(url, _SCRIPT), [step.key for step in steps], [document])
-    answers = iter(client.ask(url, requested, lambda: [None] * len(steps)))
-    return [list(islice(answers, len(request))) for request in requests]
-
-
-_together = Combiner(_ask)
+    return limit.verdict(*calls.ask(*limit.calls()))
 
 
 def by_address(request: HttpRequest) -> str:

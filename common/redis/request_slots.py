@@ -21,8 +21,9 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
 from common.redis import live_wakes, rate_limiter, request_limiter
+from common.redis.client import Call
 from common.redis.rate_limiter import Window
-from common.redis.request_limiter import Limit, Step
+from common.redis.request_limiter import Limit
 
 AT_ONCE = 2
 LEASE = 5.0  # seconds
@@ -108,7 +109,7 @@ def leave(request: HttpRequest) -> None:
         return
     key, name = slot
     if key[0] is CHANGE:
-        request_limiter.leave(Step("leave", _name(key), (name,)))
+        request_limiter.calls.leave(Call("leave", [_name(key)], [name]))
         if isinstance(key[1], int):
             live_wakes.wake(key[1])
     _give_back(key)
@@ -118,9 +119,9 @@ def _take(request: HttpRequest, key: _Key, name: str, counted: Limit | None) -> 
     with _lock:
         is_free = _in_work[key] < AT_ONCE
         _in_work[key] += is_free
-    count = [] if counted is None or hasattr(request, "verdict") else counted.steps()
-    take = [Step("take", _name(key), (AT_ONCE, LEASE, name))] if is_free and key[0] is CHANGE else []
-    answers = request_limiter.ask(*count, *take)
+    count = [] if counted is None or hasattr(request, "verdict") else counted.calls()
+    take = [Call("take", [_name(key)], [AT_ONCE, LEASE, name])] if is_free and key[0] is CHANGE else []
+    answers = request_limiter.calls.ask(*count, *take)
     if counted is not None and not hasattr(request, "verdict"):
         request.verdict = counted.verdict(*answers[: len(count)])  # type: ignore[attr-defined]
     if 0 in answers[len(count) :]:

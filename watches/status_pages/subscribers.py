@@ -16,7 +16,7 @@ from common import uuid7
 from common.database.postgres import query
 from common.database.rows import insert
 from common.redis import request_limiter
-from common.redis.request_limiter import Step
+from common.redis.client import Call
 from people import mailboxes
 from watches.models import PublicIncident, StatusMail, StatusPage, Subscriber
 from work.broker import wakes
@@ -76,8 +76,8 @@ def subscribe(page: StatusPage, address: str, sender: str) -> None:
     if not cache.answers():  # type: ignore[attr-defined]  # common.cache
         raise SubscriptionRefused(_("Nobody can subscribe right now. Try again in a minute."))
     prefix = f"{settings.CACHES['default']['KEY_PREFIX']}:subscribe"
-    counted = request_limiter.ask(
-        Step("count", f"{prefix}:{sender}", PER_SENDER), Step("count", f"{prefix}:{page.id}", PER_PAGE)
+    counted = request_limiter.calls.ask(
+        Call("count", [f"{prefix}:{sender}"], PER_SENDER), Call("count", [f"{prefix}:{page.id}"], PER_PAGE)
     )
     if any(answer and not answer[0] for answer in counted):
         raise SubscriptionRefused(_("Too many people asked to subscribe. Try again tomorrow, or use the feed."))

@@ -19,6 +19,7 @@ from limits.strategies import MovingWindowRateLimiter
 from pytest_django import Settings
 
 from common.redis import client as redis_client, rate_limiter, request_limiter
+from common.redis.client import Call
 from common.redis.rate_limiter import Ended, Reservation, Slots, Window, end, take
 from common.redis.request_limiter import Verdict
 
@@ -386,9 +387,14 @@ def test_who_can_wait_for_a_slot_does_not_stand_behind_those_who_come_back_later
 def test_requests_of_one_round_trip_count_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
     window, slots, other = make_window(amount=2), make_slots(amount=1), make_window()
     take([slots], "ada", 0, token="first")
-    requests: list[rate_limiter._Request] = []
-    monkeypatch.setattr(rate_limiter, "_run", requests.append)
-    monkeypatch.setattr(rate_limiter._together, "leave", requests.append)
+    requests: list[tuple[Call, ...]] = []
+
+    def note(*calls: Call) -> list[None]:
+        requests.append(calls)
+        return [None]
+
+    monkeypatch.setattr(rate_limiter.calls, "ask", note)
+    monkeypatch.setattr(rate_limiter.calls, "leave", note)
     take([window, other], "ada", 0)  # passes
     take([window, other], "ada", 0)  # the other window is full, so it counts in neither
     take([window], "eve", 0)  # passes: the second in its window
@@ -396,7 +402,7 @@ def test_requests_of_one_round_trip_count_one_after_the_other(monkeypatch: pytes
     take([slots], "eve", 0, token="second")
     end([slots], Ended("first", 1.0, True))
     take([slots], "eve", 1, token="second")  # the slot is free since the request before it
-    full = [bool(answer and answer[0]) for answer in rate_limiter._ask(requests)]
+    full = [bool(answer and answer[0]) for [answer] in rate_limiter.calls.execute(requests)]
     assert full == [False, True, False, True, True, False, False]
 
 

@@ -12,7 +12,8 @@ import redis
 from pytest_django import Settings
 
 from common.redis import client as redis_client, request_limiter
-from common.redis.request_limiter import LEAST_COST, MESSAGE, Step, Verdict, ask, check, messages_of
+from common.redis.client import Call
+from common.redis.request_limiter import LEAST_COST, MESSAGE, Verdict, calls, check, messages_of
 
 
 @pytest.fixture
@@ -28,7 +29,7 @@ def key() -> str:
 
 def count(key: str, limit: int) -> tuple[int, int, int]:
     """The answer to one more request: allowed, how many more, whole seconds until more may."""
-    [(allowed, remaining, reset)] = ask(Step("count", key, (limit, 100.0)))
+    [(allowed, remaining, reset)] = calls.ask(Call("count", [key], (limit, 100.0)))
     return allowed, remaining, round(float(reset), -1)
 
 
@@ -62,17 +63,19 @@ def test_a_clock_that_is_set_back_holds_nobody_up(server: redis.Redis, key: str)
     assert count(key, 2) == (1, 1, 100)
     spent = f"{key}:messages"
     server.set(spent, f"{time.time() + 3_630} {time.time() + 3_600}")
-    assert [ask(Step("spend", spent, (10, 60.0, 20)))[0][0] for _ in range(2)] == [1, 0]
+    assert [calls.ask(Call("spend", [spent], (10, 60.0, 20)))[0][0] for _ in range(2)] == [1, 0]
 
 
 def test_so_many_are_in_work_until_one_leaves_or_its_time_is_over(server: redis.Redis, key: str) -> None:
     def take(name: str) -> Any:
-        return ask(Step("take", key, (2, 50.0, name)))[0]
+        return calls.ask(Call("take", [key], (2, 50.0, name)))[0]
 
     assert [take("a"), take("b"), take("c")] == [1, 1, 0]
     assert 40_000 < server.pttl(key) <= 50_000
-    assert ask(Step("leave", key, ("a",)), Step("leave", key, ("a",)), Step("take", key, (2, 50.0, "c"))) == [1, 0, 1]
-    request_limiter.leave(Step("leave", key, ("c",)))
+    assert calls.ask(
+        Call("leave", [key], ("a",)), Call("leave", [key], ("a",)), Call("take", [key], (2, 50.0, "c"))
+    ) == [1, 0, 1]
+    request_limiter.calls.leave(Call("leave", [key], ("c",)))
     server.zadd(key, {"killed": time.time() - 1.0})
     assert [take("d"), take("e")] == [1, 0]
 
@@ -86,7 +89,7 @@ def test_a_minute_takes_what_the_setting_says(settings: Settings, key: str) -> N
     ]
     assert check(uuid4().hex).allowed
     settings.API_REQUESTS_PER_MINUTE = 0
-    assert (ask(), check(key)) == ([], Verdict(True, 0, 0, 0))
+    assert (calls.ask(), check(key)) == ([], Verdict(True, 0, 0, 0))
 
 
 def test_messages_are_paid_for_by_number_or_size_and_nothing_is_paid_back(
@@ -97,7 +100,7 @@ def test_messages_are_paid_for_by_number_or_size_and_nothing_is_paid_back(
     limit = messages_of(key)
 
     def begin() -> Verdict:
-        return limit.verdict(*ask(*limit.steps()))
+        return limit.verdict(*calls.ask(*limit.calls()))
 
     left = [begin().remaining]
     for messages, size in ((0, 0), (LEAST_COST, 1), (15, 0), (1, 30 * MESSAGE)):
@@ -112,7 +115,7 @@ def test_messages_are_paid_for_by_number_or_size_and_nothing_is_paid_back(
 def test_while_redis_is_away_everything_passes(settings: Settings, key: str) -> None:
     settings.CACHES = {"default": settings.CACHES["default"] | {"LOCATION": "redis://127.0.0.1:1/0"}}
     try:
-        assert ask(Step("take", key, (0, 1.0, "a")), Step("take", key, (0, 1.0, "b"))) == [None, None]
+        assert calls.ask(Call("take", [key], (0, 1.0, "a")), Call("take", [key], (0, 1.0, "b"))) == [None, None]
         assert check(key) == Verdict(True, 60, 60, 0)
     finally:
         redis_client._ask_again_at.clear()

@@ -21,7 +21,7 @@ from redis import Redis
 from api.protocol import idempotency
 from common.database.postgres import is_locked
 from common.redis import request_slots
-from common.redis.request_limiter import ask, requests_of
+from common.redis.request_limiter import calls, requests_of
 from common.redis.request_slots import CHANGE, READ, Kind
 from people.models import User
 from people.user_lock import Busy, lock_at_once, lock_in_transaction, lock_user
@@ -196,7 +196,9 @@ def test_no_page_is_written_for_a_request_that_still_waits(kind: Kind) -> None:
         request.slot_until = 0.0  # type: ignore[attr-defined]
         refused = request_slots.enter(request, kind, 1, lambda: HttpResponse(status=409), limit)
         assert refused is not None and (refused.status_code, hasattr(refused, "wait")) == (409, False)
-    assert limit.verdict(*ask(*limit.steps())).remaining == limit.most - 2  # it counts once, however long it waits
+    assert (
+        limit.verdict(*calls.ask(*limit.calls())).remaining == limit.most - 2
+    )  # it counts once, however long it waits
 
 
 def test_as_requests_end_those_that_wait_ask_again_one_by_one() -> None:
