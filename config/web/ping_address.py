@@ -9,7 +9,7 @@ import asyncio
 import logging
 import re
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
@@ -112,7 +112,7 @@ def _refusal(scope: dict[str, Any], token: str | None, rid: str, code: int) -> t
         return _ENDING
     if scope["method"] not in _METHODS:
         return 405, "A ping is a GET, HEAD or POST.\n"
-    if settings.SECURE_SSL_REDIRECT and not _is_encrypted(scope):
+    if settings.SECURE_SSL_REDIRECT and scope["scheme"] != "https":
         return 403, f"This request was not encrypted. Use {settings.BASE_URL}.\n"
     if rid and not _UUID.fullmatch(rid):
         return 400, "rid is not a UUID.\n"
@@ -121,17 +121,16 @@ def _refusal(scope: dict[str, Any], token: str | None, rid: str, code: int) -> t
 
 async def _read(scope: dict[str, Any], receive: Receive, most: int) -> tuple[bytes, int]:
     """At most so much of the body, and its size. What was cut off, or does not end, is a ping too."""
-    output, size = bytearray(), 0
-    scope["is_read"] = False
+    output, size, more = bytearray(), 0, True
     with suppress(TimeoutError):
         async with asyncio.timeout(_ARRIVES_WITHIN):
-            async for part in _parts(receive):
+            while more and size <= _MOST_SENT:
+                message = await receive()
+                part = message.get("body", b"")
                 output += part[: max(0, most - size)]
                 size += len(part)
-                if size > _MOST_SENT:
-                    break
-            else:
-                scope["is_read"] = True
+                more = message["type"] == "http.request" and message.get("more_body", False)
+    scope["is_read"] = not more
     return bytes(output), size
 
 
@@ -158,24 +157,9 @@ def _record(pings: Sequence[Any], is_again: bool = False) -> list[tuple[int, str
         return [BROKEN] * len(pings)
 
 
-def _is_encrypted(scope: dict[str, Any]) -> bool:
-    if settings.SECURE_PROXY_SSL_HEADER:
-        return dict(scope["headers"]).get(b"x-forwarded-proto") == b"https"
-    return bool(scope.get("scheme") == "https")
-
-
 def _kind(suffix: str | None) -> tuple[str, int | None]:
     if suffix is None:
         return "success", None
     if suffix.isdigit():
         return "success" if int(suffix) == 0 else "fail", int(suffix)
     return suffix, None
-
-
-async def _parts(receive: Receive) -> AsyncIterator[bytes]:
-    """The parts of a body, until its end or that of the connection."""
-    more = True
-    while more:
-        message = await receive()
-        yield message.get("body", b"")
-        more = message["type"] == "http.request" and message.get("more_body", False)

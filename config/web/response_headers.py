@@ -55,17 +55,16 @@ class ResponseHeaders:
         self._application = application
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
-        sent, scheme = b"", scope.get("scheme")
+        sent = b""
         if settings.PROXY_NETWORKS and scope.get("client") and not _is_proxy(scope["client"][0]):
             from_proxies = (b"x-forwarded-", b"x-request-id")
             scope["headers"] = [one for one in scope["headers"] if not one[0].startswith(from_proxies)]
         if settings.SECURE_PROXY_SSL_HEADER:
             sent_headers = dict(scope["headers"])
             sent = sent_headers.get(b"x-request-id", b"")
-            scheme = "https" if sent_headers.get(b"x-forwarded-proto") == b"https" else "http"
+            scope["scheme"] = "https" if sent_headers.get(b"x-forwarded-proto") == b"https" else "http"
         scope["request_id"] = sent.decode() if _ID.fullmatch(sent) else str(uuid7())
-        headers = of_every_response(scheme)
-
+        headers = of_every_response(scope.get("scheme"))
         is_started = False
 
         async def send_with_headers(message: Message) -> None:
