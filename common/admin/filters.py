@@ -1,6 +1,6 @@
 """Filters for tables with time-ordered UUIDs, so that the index of the primary key finds recent rows."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 from datetime import timedelta
 from typing import Any
 
@@ -45,12 +45,11 @@ def newest_filter(
     name: str,
     choices: Callable[[], Iterable[tuple[str, Any]]],
     indexed: Collection[str] = (),
-    implied: Mapping[str, Q] | None = None,
+    condition: Callable[[str], Q] | None = None,
 ) -> type[SimpleListFilter]:
     """A filter by the column `name`, among the newest rows only, except for the values `indexed`, which have an index.
 
-    `choices` gives pairs of a value and its label. `implied` has conditions that follow from a value, where only they
-    lead PostgreSQL to its partial index.
+    `choices` gives pairs of a value and its label; `condition` what a value selects, if not that value of the column.
     """
 
     class Newest(SimpleListFilter):
@@ -67,7 +66,7 @@ def newest_filter(
         def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
             if (value := self.value()) is None:
                 return queryset
-            queryset = queryset.filter((implied or {}).get(value, Q()), **{name: value})
+            queryset = queryset.filter(condition(value) if condition else Q(**{name: value}))
             return queryset if value in indexed else newest(queryset)
 
     return Newest

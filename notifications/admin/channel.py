@@ -14,15 +14,15 @@ from django.utils.translation import gettext as _, gettext_lazy, ngettext
 from common.admin import columns, confirm
 from common.admin.base import as_uuid
 from common.admin.columns import section
-from common.admin.filters import newest, of_the_newest
-from common.texts.state_words import state_word
+from common.admin.filters import newest_filter
+from common.texts.state_words import labelled
 from notifications.admin import cells
 from notifications.channels import changes
 from notifications.models import BoardMessage, Channel
 from notifications.models.channel import verified
 from people.admin.user import OwnedAdmin, to_person
 
-_STATES: dict[str | None, Q] = {
+_STATES = {
     "verified": verified(),
     "unverified": Q(removed_at=None, verified_at=None),
     "disabled": Q(removed_at=None, disabled_at__isnull=False),
@@ -30,16 +30,9 @@ _STATES: dict[str | None, Q] = {
 }
 
 
-class ChannelState(admin.SimpleListFilter):
-    title = gettext_lazy("state")
-    parameter_name = "state"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(str(name), of_the_newest(state_word(str(name)))) for name in _STATES]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        name = self.value()
-        return newest(queryset.filter(_STATES[name])) if name in _STATES else queryset
+ChannelState = newest_filter(
+    "state", lambda: map(labelled, _STATES), condition=lambda state: _STATES.get(state, Q(pk=None))
+)
 
 
 @admin.register(Channel)
