@@ -9,14 +9,12 @@ from django.utils.translation import gettext_lazy as _
 
 from common.admin import columns
 from counters.models import Shard
-from people.admin.user import OwnedAdmin
+from people.admin.user import ByPersonAdmin
 
 
 @admin.register(Shard)
-class CounterAdmin(OwnedAdmin):
+class CounterAdmin(ByPersonAdmin):
     list_display = fields = ("name", "person", "value")
-    search_fields = ("user",)
-    search_help_text = _("The beginning of the person's email address.")
     empty_text = _("Nobody has a counter.")
 
     value = columns.column(_("value"), "", lambda shard: shard.total)

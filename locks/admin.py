@@ -5,15 +5,13 @@ from django.utils.translation import gettext_lazy as _
 
 from common.admin import columns
 from locks.models import Lock
-from people.admin.user import OwnedAdmin
+from people.admin.user import ByPersonAdmin
 
 
 @admin.register(Lock)
-class LockAdmin(OwnedAdmin):
+class LockAdmin(ByPersonAdmin):
     list_display = ("name", "person", "holder", "acquired", "expires", "fence")
     fields = ("name", "person", "holder", ("acquired", "expires"), "fence")
-    search_fields = ("user",)
-    search_help_text = _("The beginning of the person's email address.")
     empty_text = _("Nobody has taken a lock.")
 
     acquired = columns.instant_column(_("acquired"), "acquired_at")

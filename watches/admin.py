@@ -49,7 +49,6 @@ class WatchAdmin(OwnedAdmin):
     deadline_at = columns.instant_column(_("deadline"), "deadline")
     state_changed = columns.instant_column(_("since"), "state_since")
     to_channels = columns.column(_("channels"), "", cells.channels)
-    deleted = columns.instant_column(_("deleted"), "deleted_at")
 
 
 @admin.register(Badge)

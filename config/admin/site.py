@@ -25,6 +25,7 @@ from people.sign_in import second_factor
 from people.web import themes
 from schedules.admin import upcoming
 from work.admin import health
+from work.kinds import KINDS, Kind
 
 # (title, model, icon), of what people have and what was made of it; then of what is set up.
 _DATA = [
@@ -62,17 +63,6 @@ _SETUP = [
     (gettext_lazy("Inbound addresses"), "events.inboundaddress", "move_to_inbox"),
     (gettext_lazy("Periodic tasks"), "django_celery_beat.periodictask", "timer"),
 ]
-# (title, model) of the dead letters of each kind of work, which are the tabs of one page.
-_DEAD_LETTERS = [
-    (gettext_lazy("Deliveries"), "notifications.deadletter"),
-    (gettext_lazy("Jobs"), "jobs.deadletter"),
-    (gettext_lazy("Batches"), "jobs.deadbatch"),
-    (gettext_lazy("Events"), "events.deadletter"),
-    (gettext_lazy("Digests"), "events.deaddigest"),
-    (gettext_lazy("Steps"), "events.failedstep"),
-    (gettext_lazy("Status mails"), "watches.deadletter"),
-]
-
 _OFFERED = "second factor offered"
 
 
@@ -147,24 +137,27 @@ def navigation(request: HttpRequest) -> list[dict[str, Any]]:
 
 def tabs(request: HttpRequest) -> list[dict[str, Any]]:
     """One row of tabs, on the pages of dead letters."""
-    models = [model for _title, model in _DEAD_LETTERS]
+    models = [_model(kind) for kind in KINDS.values()]
     return [{"models": [*models, *({"name": model, "detail": True} for model in models)], "items": _dead_letters()}]
+
+
+def _model(kind: Kind[Any]) -> str:
+    return kind.dead_letters.removeprefix("admin:").replace("_", ".", 1)
 
 
 def _dead_letters() -> list[dict[str, Any]]:
     """Of each kind of work, the page of causes is shown first."""
 
-    def tab(title: StrOrPromise, model: str) -> dict[str, Any]:
-        names = f"admin:{model.replace('.', '_')}"
-        all_pages = reverse(f"{names}_changelist")
+    def tab(kind: Kind[Any]) -> dict[str, Any]:
+        all_pages = reverse(f"{kind.dead_letters}_changelist")
         return {
-            "title": title,
-            "link": reverse(f"{names}_causes"),
-            "permission": rights.may_see(model),
+            "title": kind.counted(2).capitalize(),
+            "link": reverse(f"{kind.dead_letters}_causes"),
+            "permission": rights.may_see(_model(kind)),
             "active": lambda request: request.path.startswith(all_pages),
         }
 
-    return [tab(*one) for one in _DEAD_LETTERS]
+    return [tab(kind) for kind in KINDS.values()]
 
 
 def _list(title: StrOrPromise, model: str, icon: str) -> dict[str, Any]:

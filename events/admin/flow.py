@@ -56,7 +56,7 @@ class RunAdmin(OwnedAdmin):
     fieldsets = (
         section(None, ("flow", "key"), ("person", "state_label"), "why", "trace"),
         section(gettext_lazy("Now"), "state", ("waits_for", "until"), ("applied", "begun")),
-        section(gettext_lazy("Its row"), ("id", "version"), ("made", "changed")),
+        section(gettext_lazy("Its row"), ("id", "version"), ("created", "changed")),
     )
     inlines = (StepInline, RunEffectInline)
     empty_text = gettext_lazy("No flow has handled an event yet.")
@@ -74,7 +74,6 @@ class RunAdmin(OwnedAdmin):
     key_short = columns.column(gettext_lazy("key"), "key", columns.short)
     why = columns.column(gettext_lazy("reason"), "reason", columns.short)
     until = columns.instant_column(gettext_lazy("until"), "wait_until")
-    made = columns.instant_column(gettext_lazy("made"), "created_at")
     changed = columns.instant_column(gettext_lazy("changed"), "changed_at")
     state_label = columns.badge(
         gettext_lazy("state"), "status", {"open": "info", "waiting": "info", "finished": "success", "stopped": "danger"}

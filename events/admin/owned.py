@@ -20,9 +20,9 @@ from people.admin.user import OwnedAdmin, to_person
 
 @admin.register(Topic)
 class TopicAdmin(OwnedAdmin):
-    list_display = ("name", "slug", "person", "subscribers", "access", "made")
+    list_display = ("name", "slug", "person", "subscribers", "access", "created")
     fieldsets = (
-        section(None, ("name", "slug"), "description", ("person", "access"), ("subscribers", "made")),
+        section(None, ("name", "slug"), "description", ("person", "access"), ("subscribers", "created")),
         section(gettext_lazy("Says"), "title", "body"),
     )
     search_fields = ("name",)
@@ -39,7 +39,6 @@ class TopicAdmin(OwnedAdmin):
         {"open": "success", "by its owner": "info"},
         lambda is_open: ("open", _("open")) if is_open else ("by its owner", _("by its owner")),
     )
-    made = columns.instant_column(gettext_lazy("made"), "created_at")
 
 
 @admin.register(RegisteredType)

@@ -60,7 +60,7 @@ class RuleAdmin(OwnedAdmin):
         section(gettext_lazy("Says"), "title", "body"),
         section(gettext_lazy("Sends to"), ("to_channels", "how_many"), "urgent"),
         section(gettext_lazy("How often"), "how_often"),
-        section(gettext_lazy("Its row"), ("id", "version"), ("made", "changed"), "deleted"),
+        section(gettext_lazy("Its row"), ("id", "version"), ("created", "changed"), "deleted"),
     )
     search_fields = ("name",)
     inlines = (EffectInline,)
@@ -136,6 +136,3 @@ class RuleAdmin(OwnedAdmin):
     )
     to_channels = columns.column(gettext_lazy("channels"), "", cells.channels)
     how_many = columns.column(gettext_lazy("order"), "", cells.order)
-    made = columns.instant_column(gettext_lazy("made"), "created_at")
-    changed = columns.instant_column(gettext_lazy("changed"), "updated_at")
-    deleted = columns.instant_column(gettext_lazy("deleted"), "deleted_at")

@@ -16,22 +16,8 @@ from django.utils.translation import gettext_lazy as _
 from common.admin import columns
 from common.admin.base import BaseAdmin, ReadOnlyAdmin
 from people import mailboxes
-from people.admin.user import person_ids, to_person
+from people.admin.user import ByPersonAdmin, person_ids, to_person
 from people.models import ApiToken, RefusedMailbox, validate_printable
-
-
-class _ByPerson:
-    """Rows that are listed with their person, and found by the beginning of that one's email address."""
-
-    owner = "user"
-    list_select_related = ("user",)
-    search_help_text = _("The beginning of the person's email address.")
-
-    person = columns.column(_("person"), "user", to_person)
-
-    def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
-        return rows.filter(user__in=person_ids(term))
-
 
 # What an OpenID provider says of people; allauth's tables for providers and tokens stay empty.
 for model in (SocialAccount, SocialApp, SocialToken):
@@ -40,14 +26,22 @@ admin.site.unregister(EmailAddress)
 
 
 @admin.register(EmailAddress)
-class EmailAddressAdmin(_ByPerson, BaseAdmin, StockEmailAddressAdmin):  # type: ignore[misc]  # allauth ships no types
+class EmailAddressAdmin(BaseAdmin, StockEmailAddressAdmin):  # type: ignore[misc]  # allauth ships no types
+    owner = "user"
     list_display = ("email", "person", "primary", "verified")
     list_filter = ()
+    list_select_related = ("user",)
+    search_help_text = ByPersonAdmin.search_help_text
     actions = None  # stock's action verifies addresses without a confirmation
     ordering = ("-id",)
     raw_id_fields = ()
     autocomplete_fields = ("user",)
     empty_text = _("No addresses yet.")
+
+    person = columns.column(_("person"), "user", to_person)
+
+    def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
+        return rows.filter(user__in=person_ids(term))
 
     def get_search_fields(self, request: HttpRequest) -> list[str]:
         return ["email"]
@@ -74,11 +68,8 @@ admin.site.unregister(Authenticator)
 
 
 @admin.register(Authenticator)
-class AuthenticatorAdmin(_ByPerson, ReadOnlyAdmin):
-    list_display = ("type", "person", "added", "used")
-    ordering = ("-id",)
-    fields = ("type", "person", "added", "used")
-    search_fields = ("user",)
+class AuthenticatorAdmin(ByPersonAdmin):
+    list_display = fields = ("type", "person", "added", "used")
     empty_text = _("No second factors yet.")
 
     added = columns.instant_column(_("added"), "created_at")
@@ -86,13 +77,11 @@ class AuthenticatorAdmin(_ByPerson, ReadOnlyAdmin):
 
 
 @admin.register(ApiToken)
-class ApiTokenAdmin(_ByPerson, ReadOnlyAdmin):
-    list_display = ("label", "prefix", "person", "calls", "made", "used", "ends")
-    fields = (("label", "prefix"), "person", "scopes", "calls", ("made", "used"), ("ends", "revoked"))
-    search_fields = ("user",)
+class ApiTokenAdmin(ByPersonAdmin):
+    list_display = ("label", "prefix", "person", "calls", "created", "used", "ends")
+    fields = (("label", "prefix"), "person", "scopes", "calls", ("created", "used"), ("ends", "revoked"))
     empty_text = _("No API tokens yet. People make them on their settings page.")
 
-    made = columns.instant_column(_("made"), "created_at")
     used = columns.instant_column(_("last used"), "last_used_at")
     ends = columns.instant_column(_("expires"), "expires_at")
     revoked = columns.instant_column(_("revoked"), "revoked_at")

@@ -58,10 +58,18 @@ class OwnedAdmin(ReadOnlyAdmin):
 
     person = columns.column(_("person"), "user", to_person)
     created = columns.instant_column(_("created"), "created_at")
+    changed = columns.instant_column(_("changed"), "updated_at")
+    deleted = columns.instant_column(_("deleted"), "deleted_at")
 
     def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
         key = as_uuid(term)
         return rows.filter(user__in=person_ids(term)) if key is None else rows.filter(pk=key)
+
+
+class ByPersonAdmin(OwnedAdmin):
+    """Rows whose ids are shown nowhere."""
+
+    search_help_text = _("The beginning of the person's email address.")
 
 
 @admin.register(User)
@@ -199,7 +207,6 @@ class SecurityEventAdmin(OwnedAdmin):
     list_display_links = ("when",)
     list_filter = (newest_filter("type", lambda: SecurityEvent.Type.choices), Period)
     fields = (("when", "type"), "person", ("address", "agent"), "detail")
-    search_fields = ("user",)
     search_help_text = _("The beginning of the person's email address, or an IP address.")
     empty_text = _("Nothing has happened yet.")
 

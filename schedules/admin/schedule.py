@@ -21,7 +21,7 @@ from common.admin.columns import section
 from common.admin.filters import newest_filter
 from common.texts.state_words import labelled
 from notifications.admin import cells
-from people.admin.user import person_ids, to_person
+from people.admin.user import OwnedAdmin, person_ids, to_person
 from people.models import User
 from schedules.admin import schedule_form
 from schedules.changes import editing
@@ -48,10 +48,8 @@ class EventInline(ReadOnlyInline):
 
 
 @admin.register(Schedule)
-class ScheduleAdmin(ReadOnlyAdmin):
-    owner = "user"
+class ScheduleAdmin(OwnedAdmin):
     list_display = ("title_short", "person", "words", "state_label", "next_slot", "last_fired", "times_sent", "rows")
-    related = ("user",)
     list_filter = (ScheduleState,)
     list_disable_select_all = True  # each is paused in its own transaction
     link_lookups = ("user__id__exact", "channels__id__exact")
@@ -69,7 +67,7 @@ class ScheduleAdmin(ReadOnlyAdmin):
         section(gettext_lazy("Slots"), ("next_slot", "last_fired"), ("times_sent", "snoozed")),
         section(gettext_lazy("Late, missed, spread"), ("misfire", "grace"), ("spread", "stale_after")),
         section(gettext_lazy("Sends to"), "to_channels", "how_many"),
-        section(gettext_lazy("Its row"), ("id", "version"), ("made", "changed"), "deleted"),
+        section(gettext_lazy("Its row"), ("id", "version"), ("created", "changed"), "deleted"),
     )
     search_fields = ("title",)
     search_help_text = gettext_lazy("Words of a title, the beginning of the owner's email address, or a schedule's id.")
@@ -157,6 +155,3 @@ class ScheduleAdmin(ReadOnlyAdmin):
     how_many = columns.column(gettext_lazy("order"), "", cells.order)
     starts = columns.instant_column(gettext_lazy("starts"), "starts_at")
     ends = columns.instant_column(gettext_lazy("ends"), "ends_at")
-    made = columns.instant_column(gettext_lazy("made"), "created_at")
-    changed = columns.instant_column(gettext_lazy("changed"), "updated_at")
-    deleted = columns.instant_column(gettext_lazy("deleted"), "deleted_at")
