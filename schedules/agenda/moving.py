@@ -45,10 +45,11 @@ def move(
 
     Raises MoveRefused, and `editing.ScheduleConflict`.
     """
-    if not is_movable(schedule) or not moves_all(schedule):
+    slot = slot or schedule.next_fire_at
+    if slot is None or not is_movable(schedule) or not moves_all(schedule):
         raise MoveRefused(_("“%(title)s” cannot be moved. Edit it instead.") % {"title": schedule.title})
     try:
-        rule = _shifted(schedule, *_civil(schedule, slot or schedule.next_fire_at, day, at, by))
+        rule = _shifted(schedule, *_civil(schedule, slot, day, at, by))
         moved = replace(slots.of(schedule, now), timetable=replace(schedule.timetable(), rule=rule))
     except (InvalidRule, OverflowError) as error:
         raise MoveRefused(str(error)) from None
@@ -103,12 +104,8 @@ def undo(schedule: Schedule, version: int, now: datetime, by: User) -> datetime 
     return editing.reschedule(schedule, now, by=by).next_fire_at
 
 
-def _civil(
-    schedule: Schedule, slot: datetime | None, day: date, at: time | None, by: User
-) -> tuple[datetime, datetime]:
+def _civil(schedule: Schedule, slot: datetime, day: date, at: time | None, by: User) -> tuple[datetime, datetime]:
     """The civil times of the slot and of its new place, in the zone of the schedule."""
-    if slot is None:
-        raise MoveRefused(_("“%(title)s” cannot be moved. Edit it instead.") % {"title": schedule.title})
     zone, shown = schedule.timetable().rule.zone, civil.local(by.zone, slot)
     was = civil.local(zone, slot)
     if at is None or at == shown.time().replace(second=0, microsecond=0):

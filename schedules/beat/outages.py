@@ -67,6 +67,6 @@ def settle(now: datetime, policy: Schedule.Misfire, seconds: float) -> int:
     Slots within their grace fire as usual. No batch begins after `seconds`: the rest still waits.
     """
     settled, end = 0, time.monotonic() + seconds
-    while time.monotonic() < end and (moved := fire.fire_due(now, policy=policy)):
+    while time.monotonic() < end and (moved := fire.fire_due(now, limit=fire.BATCH, policy=policy)):
         settled += moved
     return settled

@@ -22,11 +22,12 @@ from redis.exceptions import ResponseError
 
 from common import probe
 from common.database.postgres import blames_no_row
-from schedules.beat import idle_tasks, stock_entries, zone_updates
+from schedules.beat import stock_entries, zone_updates
 from schedules.beat.beat_log import BeatLog
 from schedules.beat.heartbeat import HeartbeatWriter
 from schedules.firing import early_messages, fire
 from schedules.parts import mirror
+from work import periodic
 
 log = get_logger(__name__)
 
@@ -40,9 +41,33 @@ BROKER_RETRY = 5.0
 _STOCK = 0.1
 # Seconds by which one may be late, so that those of nearly the same time share a tick.
 _APART = LONGEST_SLEEP
+# Seconds after which an idle task is sent, so that one that no worker runs shows within the time of `periodic_runs`.
+_AT_LEAST = 45.0
+# Seconds for which an answer of the database serves further entries.
+_FRESH = 2.0
 _BROKER_AWAY = (OperationalError, OSError, ResponseError)
 EACH_TICK: list[Callable[[], object]] = []
 """What other apps do at each tick."""
+
+
+class IdleTasks:
+    """Periodic tasks that have nothing to do are sent less often."""
+
+    def __init__(self) -> None:
+        self._needed: set[str] = set()
+        self._asked_at = float("-inf")
+        self._sent_at: dict[str, float] = {}
+
+    def rests(self, entry: Any) -> bool:
+        """Whether this entry, which is due, is not sent now. Raises django.db.Error if the database is away."""
+        now = time.monotonic()
+        if entry.task in periodic.NEEDED and now < self._sent_at.get(entry.name, float("-inf")) + _AT_LEAST:
+            if now > self._asked_at + _FRESH:
+                self._needed, self._asked_at = periodic.needed(), now
+            if entry.task not in self._needed:
+                return True
+        self._sent_at[entry.name] = now
+        return False
 
 
 class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat ships no types
@@ -56,7 +81,7 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
         self._log = BeatLog(log)
         self._broker_retry_at = 0.0
         self._entries_changed: datetime | None = None
-        self._idle = idle_tasks.IdleTasks()
+        self._idle = IdleTasks()
         self._zone_updates = zone_updates.recompute_changed()
         self._is_set_up = False
         log.info("Zones are read from %s", zone_updates.source())

@@ -92,8 +92,7 @@ def _recompute(schedule: Schedule, settled: Collection[datetime], now: datetime)
         return None
     new = schedule.next_fire_at
     detail = {"from": old.isoformat(), "to": None if new is None else new.isoformat()}
-    event = ScheduleEvent(schedule=schedule, what=Change.RECLOCKED, at=now, version=schedule.version, detail=detail)
-    write(schedule, None, event)
+    write(schedule, None, ScheduleEvent.of(schedule, Change.RECLOCKED, now, None, **detail))
     if schedule.state == Schedule.State.BROKEN:
         quarantine.notify_broken([schedule.id])
     return Moved(schedule.id, old, new)

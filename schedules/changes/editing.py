@@ -63,7 +63,7 @@ def create(schedule: Schedule, channels: Sequence[Channel], now: datetime, by: U
     user = schedule.user
     if schedule.state != Schedule.State.AWAITING:
         set_next_slot(schedule, now)
-    write(schedule, channels, _event(schedule, Change.CREATED, now, None if schedule.made_by else by or user))
+    write(schedule, channels, ScheduleEvent.of(schedule, Change.CREATED, now, None if schedule.made_by else by or user))
     if not user.time_zone and not schedule.local_time:  # whose zone is the first on Earth, not the maker's
         user.time_zone = schedule.time_zone
         user.save(update_fields=["time_zone"])
@@ -77,7 +77,9 @@ def duplicate(schedule_id: UUID, now: datetime, by: User | None = None) -> Sched
     copy = Schedule(**editable(original), user=original.user, state=Schedule.State.PAUSED)
     taken = Schedule.objects.for_user(original.user).values_list("title", flat=True)
     copy.title = words.copy_of(original.title, set(taken))
-    write(copy, list(original.channels.all()), _event(copy, Change.CREATED, now, by, copy_of=str(original.id)))
+    write(
+        copy, list(original.channels.all()), ScheduleEvent.of(copy, Change.CREATED, now, by, copy_of=str(original.id))
+    )
     return copy
 
 
@@ -195,7 +197,7 @@ def replace_slot(
     copy = Schedule(**editable(schedule), user=schedule.user)
     copy.kind, copy.rule, copy.starts_at, copy.ends_at, copy.excluded = rule.kind, rule.data(), None, None, []
     set_next_slot(copy, now)
-    created = _event(copy, Change.CREATED, now, by, replaces=str(schedule_id), slot=slot.isoformat())
+    created = ScheduleEvent.of(copy, Change.CREATED, now, by, replaces=str(schedule_id), slot=slot.isoformat())
     write(copy, list(schedule.channels.all()), created)
     _skip(schedule, slot, now, by)
     return copy
@@ -284,7 +286,7 @@ def run_now(schedule_id: UUID, now: datetime, by: User | None = None, occurrence
     if occurrence_id is not None and Occurrence.objects.filter(id=occurrence_id).exists():
         return schedule
     publish_after_commit(fire.fire_now(schedule_id, now, occurrence_id or uuid7()))
-    _event(schedule, Change.RUN, now, by).save()
+    ScheduleEvent.of(schedule, Change.RUN, now, by).save()
     return schedule
 
 
@@ -313,18 +315,10 @@ def _save(
 ) -> Schedule:
     schedule.version += 1
     schedule.updated_at = now
-    write(schedule, channels, _event(schedule, what, now, by, **detail))
+    write(schedule, channels, ScheduleEvent.of(schedule, what, now, by, **detail))
     if schedule.early:
         early_messages.withdraw_outdated(schedule, now)
     return schedule
-
-
-def _event(
-    schedule: Schedule, what: ScheduleEvent.Change, now: datetime, by: User | None, **detail: object
-) -> ScheduleEvent:
-    return ScheduleEvent(
-        schedule=schedule, what=what, at=now, by=by and by.actor, version=schedule.version, detail=detail
-    )
 
 
 def timing(schedule: Schedule) -> dict[str, object]:

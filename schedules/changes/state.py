@@ -207,9 +207,5 @@ def _save(
     change(_WRITE, [json.dumps(rows, default=str)])
     mirror.switch(schedules)
     details = detail or {}
-    ScheduleEvent.objects.bulk_create(
-        ScheduleEvent(
-            schedule=one, what=what, at=now, by=by and by.actor, version=one.version, detail=details.get(one.id, {})
-        )
-        for one in schedules
-    )
+    events = [ScheduleEvent.of(one, what, now, by, **details.get(one.id, {})) for one in schedules]
+    ScheduleEvent.objects.bulk_create(events)

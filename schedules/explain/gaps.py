@@ -59,14 +59,11 @@ def _gaps(schedule: Schedule, now: datetime) -> Iterator[Gap]:
     created = events[0].at if events else schedule.created_at
     finished = _finished_at(schedule)
     for timetable, since, until in timetables:
-        yield from _excluded(timetable, max(since, created), min(until, finished or until))
-
-
-def _excluded(timetable: Timetable, since: datetime, until: datetime) -> Iterator[Gap]:
-    for begins, ends in timetable.excluded_days(since, until):
-        first, last = max(begins, since + civil.TICK), min(ends, until)
-        if first < last:
-            yield Gap(Cause(CauseCode.EXCLUDED), timetable.without_exclusions(), first, last)
+        since, until = max(since, created), min(until, finished or until)
+        for begins, ends in timetable.excluded_days(since, until):
+            first, last = max(begins, since + civil.TICK), min(ends, until)
+            if first < last:
+                yield Gap(Cause(CauseCode.EXCLUDED), timetable.without_exclusions(), first, last)
 
 
 def _finished_at(schedule: Schedule) -> datetime | None:

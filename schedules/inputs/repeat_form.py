@@ -16,8 +16,6 @@ from schedules.rules.repetition import WORKDAY, Repetition
 from schedules.rules.rrule import RRule
 from schedules.rules.weekly import read_days
 
-_FREQUENCIES = {"daily": "DAILY", "weekly": "WEEKLY", "monthly": "MONTHLY", "yearly": "YEARLY"}
-_KINDS = {frequency: kind for kind, frequency in _FREQUENCIES.items()}
 _SHORT: list[tuple[str, StrOrPromise]] = [
     ("last", gettext_lazy("its last day instead")),
     ("skip", gettext_lazy("nothing in that month")),
@@ -83,7 +81,7 @@ class RepeatForm(TypedForm):
 
 def is_calendar_rule(cleaned: dict[str, Any]) -> bool:
     kind = cleaned["kind"]
-    is_stepped = kind in _FREQUENCIES and cleaned.get("step", "") not in ("", "1")
+    is_stepped = kind.upper() in repetition.UNITS and cleaned.get("step", "") not in ("", "1")
     return kind == "yearly" or is_stepped or (kind == "monthly" and bool(cleaned.get("nth")))
 
 
@@ -116,7 +114,7 @@ def typed(rule: Rule, now: datetime) -> dict[str, Any]:
 
 def shown(repetition: Repetition) -> dict[str, Any]:
     values: dict[str, Any] = {
-        "kind": _KINDS[repetition.frequency],
+        "kind": repetition.frequency.lower(),
         "step": repetition.interval if repetition.interval > 1 else "",
         "time": f"{repetition.time:%H:%M}",
     }
@@ -148,7 +146,7 @@ def _read(cleaned: dict[str, Any]) -> Repetition:
     kind = cleaned["kind"]
     step = number(cleaned.get("step") or "1")
     every = fields.whole_number(step, "step", 1, _MOST, "step", most=_MOST)
-    values: dict[str, Any] = {"frequency": _FREQUENCIES[kind], "interval": every, "time": fields.time_of_day(cleaned)}
+    values: dict[str, Any] = {"frequency": kind.upper(), "interval": every, "time": fields.time_of_day(cleaned)}
     if kind == "weekly":
         values["days"] = read_days(cleaned.get("days"))
     if kind == "yearly":

@@ -64,7 +64,7 @@ class Entry:
 
     @property
     def digest(self) -> str:
-        return _short(list(self.values.values()))
+        return short_key(*self.values.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ def follow(
     left = _WORK
     for event in events:
         budget.clock()
-        key = _short(event.key)
+        key = short_key(*event.key)
         if event.is_cancelled:
             yield Followed(event, key)
             continue
@@ -158,7 +158,7 @@ class _Reminders:
     def entries(self, key: str) -> Iterator[tuple[str, Entry | None]]:
         """The key of each reminder, with None for one that is over. Raises InvalidRule, ValueError, OverBudget."""
         for number, lead in enumerate(self._leads()):
-            own = _short([*self._event.key, lead if isinstance(lead, str) else _total(lead)]) if number else key
+            own = short_key(*self._event.key, lead if isinstance(lead, str) else _total(lead)) if number else key
             if isinstance(lead, str):
                 yield own, self._single(own, self._alarm_at(lead))
             elif self._series.has(self._event):
@@ -227,5 +227,6 @@ def _total(lead: Lead) -> int:
     return lead[0] * 86_400 + lead[1]
 
 
-def _short(value: Any) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:20]
+def short_key(*parts: Any) -> str:
+    """The same for the same entry of any later file."""
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:20]

@@ -107,10 +107,10 @@ class _Reader:
         status = component.value("STATUS").upper()
         event.is_cancelled = self._is_cancelled or status in ("CANCELLED", "CANCELED", "COMPLETED")
         try:
-            self._time(event, component)
-            if event.start and event.start.zone is None:
+            start = event.start = self._time(event, component)
+            if start.zone is None:
                 event.unknown_zone = properties.zone_of(properties.start_of(component)[0]) or self._named
-            self._repeat(event, component)
+            self._repeat(event, component, start)
         except OverBudget:
             event.problem = "too-many-dates"
         except (ValueError, OverflowError):
@@ -120,29 +120,27 @@ class _Reader:
             event.key += [event.start.at if event.start else "", event.title]
         return event
 
-    def _time(self, event: FileEvent, component: Component) -> None:
-        """Raises ValueError for no date."""
+    def _time(self, event: FileEvent, component: Component) -> Moment:
+        """Its start. Raises ValueError for no date."""
         event.instance = self._one(component, "RECURRENCE-ID")
         event.from_here = "THISANDFUTURE" in component.last("RECURRENCE-ID")[0].upper()
-        event.start = self._one(component, "DTSTART")
+        start = event.start = self._one(component, "DTSTART")
         if component.kind == "VTODO":
-            self._due(event, component)
-            return
+            return self._due(event, component, start)
         # A date of a series that changes in another way stays at its time.
-        event.start = event.start or self._one(component, "RECURRENCE-ID")
-        if event.start is None:
+        start = event.start = start or self._one(component, "RECURRENCE-ID")
+        if start is None:
             raise ValueError("no date")
-        event.alarms = self._alarms(event, component, event.start, "DTEND")
-        if not event.start.is_date and (day := properties.day(component, event.start, self._end(component, "DTEND"))):
-            event.start = Moment(day)
+        event.alarms = self._alarms(event, component, start, "DTEND")
+        is_day = not start.is_date and (day := properties.day(component, start, self._end(component, "DTEND")))
+        return Moment(day) if is_day else start
 
-    def _due(self, event: FileEvent, component: Component) -> None:
+    def _due(self, event: FileEvent, component: Component, start: Moment | None) -> Moment:
         """Of a task counts when it is due; a repeated one keeps its start, to which its rule belongs."""
         is_done = "COMPLETED" in component.properties or component.value("PERCENT-COMPLETE") == "100"
         event.is_cancelled = event.is_cancelled or is_done
         due = self._one(component, "DUE")
-        start = event.start or due
-        if start is None:
+        if (start := start or due) is None:
             raise ValueError("no date")
         if due is None:
             length = properties.length_of(component)
@@ -155,11 +153,9 @@ class _Reader:
             for one in self._alarms(event, component, start, "DUE")
         ]
         event.later = length if "RRULE" in component.properties else 0
-        event.start = start if event.later else due
+        return start if event.later else due
 
-    def _repeat(self, event: FileEvent, component: Component) -> None:
-        start = event.start
-        assert start is not None  # noqa: S101 - it has raised
+    def _repeat(self, event: FileEvent, component: Component, start: Moment) -> None:
         event.left_out, event.dates = self._many(component, "EXDATE"), self._many(component, "RDATE")
         if "EXRULE" in component.properties:
             event.problem = "exrule"
@@ -176,7 +172,7 @@ class _Reader:
             where = ZoneInfo(written.zone)
         event.rules, to_expand = calendar_rules.plain(rules, start.civil, is_date=start.is_date, where=where)
         if start.zone == CONVERTED or to_expand:
-            self._expand(event, component, to_expand)
+            self._expand(event, component, start, to_expand)
 
     def _clock(self, start: Moment, rules: list[str]) -> ZoneInfo | None:
         """The calendar's own zone. As Google means it, what repeats in UTC does so on its clock, and starts on it."""
@@ -187,10 +183,8 @@ class _Reader:
             start.at, start.zone = f"{start.utc.astimezone(where):%Y%m%dT%H%M%S}", self._zone
         return where
 
-    def _expand(self, event: FileEvent, component: Component, rules: list[str]) -> None:
+    def _expand(self, event: FileEvent, component: Component, start: Moment, rules: list[str]) -> None:
         """Write out the dates of rules that a reminder's rule cannot say."""
-        start = event.start
-        assert start is not None  # noqa: S101 - it has raised
         where: tzinfo | None = None
         if start.zone == CONVERTED:
             where = self._zones.own(properties.zone_of(properties.start_of(component)[0]))

@@ -41,7 +41,8 @@ def plain(
         if "BYWEEKNO" in parts and not parts.keys() & {"BYDAY", "BYMONTHDAY", "BYYEARDAY"}:
             parts["BYDAY"] = _DAYS[start.weekday()]
         _skip(parts, start)
-        _seconds(parts, start)
+        if parts.get("BYSECOND", "").isdigit() and int(parts["BYSECOND"]) in (0, start.second):
+            del parts["BYSECOND"]
         text = ";".join(f"{name}={value}" for name, value in parts.items())
         needs_help = parts.keys() & {"BYWEEKNO", "BYEASTER", "BYSECOND"} or {"COUNT", "UNTIL"} <= parts.keys()
         (to_expand if needs_help and parts.get("FREQ") != "SECONDLY" else plain_rules).append(text)
@@ -60,12 +61,9 @@ def _in_words(rule: str, start: datetime) -> str:
         return rule
     signed = _numbered(values, start) if kind == "MP" else [_signed(one) for one in values]
     by = [f"{name}={','.join(signed)}"] if signed else []
-    return ";".join([f"FREQ={frequency}", f"INTERVAL={interval}", *by, *_ended(ends)])
-
-
-def _ended(ends: list[str]) -> list[str]:
-    """Without an end, it comes twice; "#0" is for ever."""
-    return [f"COUNT={one[1:]}" if one[0] == "#" else f"UNTIL={one}" for one in ends or ["#2"] if one != "#0"]
+    # Without an end, it comes twice; "#0" is for ever.
+    ended = [f"COUNT={one[1:]}" if one[0] == "#" else f"UNTIL={one}" for one in ends or ["#2"] if one != "#0"]
+    return ";".join([f"FREQ={frequency}", f"INTERVAL={interval}", *by, *ended])
 
 
 def _signed(value: str) -> str:
@@ -181,11 +179,6 @@ def _may_lack(parts: dict[str, str], days: str) -> bool:
     if "366" in parts.get("BYYEARDAY", ""):
         return True
     return not all(day.lstrip("+-").isdigit() and abs(int(day)) <= _SHORTEST for day in days.split(","))
-
-
-def _seconds(parts: dict[str, str], start: datetime) -> None:
-    if parts.get("BYSECOND", "").isdigit() and int(parts["BYSECOND"]) in (0, start.second):
-        del parts["BYSECOND"]
 
 
 def expanded(start: datetime, rules: list[str], now: datetime) -> list[datetime]:

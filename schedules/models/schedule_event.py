@@ -1,5 +1,10 @@
 """The record of a change of a schedule."""
 
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Self
+
 import pgtrigger
 from django.conf import settings
 from django.db import models
@@ -7,6 +12,7 @@ from django.utils.translation import gettext_lazy
 
 from common.database.triggers import refuse_unreadable
 from notifications.models import change
+from people.models import User
 from schedules.models.schedule import Schedule
 
 
@@ -63,3 +69,9 @@ class ScheduleEvent(models.Model):
 
     def __str__(self) -> str:
         return f"{self.schedule_id} {self.what}"
+
+    @classmethod
+    def of(cls, schedule: Schedule, what: Change, at: datetime, by: User | None = None, **detail: object) -> Self:
+        """One that is not saved yet."""
+        actor = by and by.actor
+        return cls(schedule=schedule, what=what, at=at, by=actor, version=schedule.version, detail=detail)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Sequence
 from datetime import date, datetime, timedelta
-from itertools import count
+from itertools import chain, count
 
 from django.conf import settings
 from django.utils.formats import date_format
@@ -57,6 +57,7 @@ _CHANGES = {
 }
 # A rule that fires less often than this does not surprise anybody by waiting an hour longer.
 _FREQUENT = timedelta(hours=12)
+_LONGEST_TITLE = 200
 
 
 def reason(code: str) -> str:
@@ -92,18 +93,15 @@ def holiday(first: date, last: date, is_past: bool = False) -> str:
     return text % {"first": date_format(first), "last": date_format(last)}
 
 
-def copy_of(title: str, taken: Collection[str], longest: int = 200) -> str:
+def copy_of(title: str, taken: Collection[str]) -> str:
     """The title of a copy: “Rent (copy)”, “Rent (copy 2)”, … - the first that is not taken."""
     first, other = _(" (copy)"), _(" (copy %(number)d)")
     numbered = re.escape(other).replace(re.escape("%(number)d"), "[0-9]+")
     copied = re.fullmatch(rf"(.*\S)(?:{re.escape(first)}|{numbered})", title, re.DOTALL)
     original: str = copied[1] if copied else title
-    for number in count(1):
-        suffix = first if number == 1 else other % {"number": number}
-        named: str = original[: longest - len(suffix)].rstrip() + suffix
-        if named not in taken:
-            return named
-    raise AssertionError  # there are more numbers than titles
+    suffixes = chain([first], (other % {"number": number} for number in count(2)))
+    titles = (original[: _LONGEST_TITLE - len(suffix)].rstrip() + suffix for suffix in suffixes)
+    return next(title for title in titles if title not in taken)
 
 
 def notes(*notes: str) -> str:

@@ -8,8 +8,9 @@ from django.utils.translation import gettext as _
 
 from common.parsing.budget import Budget
 from notifications.messages.text import MAX_SUBJECT
-from schedules.inputs.imports.items import MOST, Fate, ImportRefused, Item, fields, short_key, timed
+from schedules.inputs.imports.items import MOST, Fate, ImportRefused, Item, fields, timed
 from schedules.inputs.timing_form import TimingForm
+from schedules.job_kinds.calendar_events import short_key
 
 _VARIABLE = re.compile(r"""\s*["']?([A-Za-z_]\w*)["']?\s*=\s*(.*)""")
 _TIMES = re.compile(r"@[a-z]+|(?:[\d*][^\s=]*\s+){2}[\w*?/,#~-]+\s+[\w*?/,#~-]+\s+[\w*?/,#~-]+", re.IGNORECASE)

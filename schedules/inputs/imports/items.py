@@ -3,8 +3,6 @@
 The id of a reminder follows from the person and the entry, so that a file that is imported again makes none twice.
 """
 
-import hashlib
-import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -67,11 +65,6 @@ class Item:
     next_slot: datetime | None = None
     note: str = ""
     line: int = 0
-
-
-def short_key(*parts: Any) -> str:
-    """The same for the same entry of any later file."""
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:20]
 
 
 def fields(title: str, body: str, timetable: Timetable) -> dict[str, Any]:

@@ -12,9 +12,9 @@ from django.utils.translation import gettext as _
 from common.zones import known
 from people.models import User
 from schedules.inputs.imports import calendar
-from schedules.inputs.imports.items import Fate, Item, short_key
+from schedules.inputs.imports.items import Fate, Item
 from schedules.inputs.imports.table import Row
-from schedules.job_kinds.calendar_events import ReminderTimes
+from schedules.job_kinds.calendar_events import ReminderTimes, short_key
 
 _REPEAT = re.compile(r"(?:RRULE:)?(FREQ=[A-Z0-9=;,+-]+)")
 _ALARM = re.compile(r"[+-]?P[0-9DTHMSW]{2,30}")

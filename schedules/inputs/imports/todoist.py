@@ -6,10 +6,11 @@ from datetime import datetime
 
 from common.zones import known
 from schedules.inputs import quick_add
-from schedules.inputs.imports.items import Fate, Item, fields, short_key, timed
+from schedules.inputs.imports.items import Fate, Item, fields, timed
 from schedules.inputs.imports.table import Row
 from schedules.inputs.sentences import NotUnderstood
 from schedules.inputs.timing_form import TimingForm
+from schedules.job_kinds.calendar_events import short_key
 from schedules.rules import InvalidRule
 
 # To it, these are days of a month.

@@ -17,7 +17,7 @@ from events.models import Subscription, Topic
 from jobs.models import Batch, Job
 from notifications.models import Channel, FeedPosition, Notification
 from people import tokens
-from schedules.beat import idle_tasks
+from schedules.beat import scheduler
 from tests.db.schedules.beat.test_beat import hours_ago, make_beat, make_stock_entry, ticks
 from tests.make import NOON, make_channel, make_delivery, make_user
 from work import periodic
@@ -110,7 +110,7 @@ def test_an_idle_task_is_sent_now_and_then_and_at_once_when_there_is_work(
 ) -> None:
     entry = make_stock_entry(task="jobs.count")
     beat = make_beat()
-    monkeypatch.setattr(idle_tasks, "_FRESH", 0.0)
+    monkeypatch.setattr(scheduler, "_FRESH", 0.0)
 
     def runs_when_due_again() -> int:
         PeriodicTask.objects.update(last_run_at=hours_ago(2))
@@ -125,5 +125,5 @@ def test_an_idle_task_is_sent_now_and_then_and_at_once_when_there_is_work(
     assert runs_when_due_again() == 2
     Batch.objects.update(ended_at=Now())
     assert runs_when_due_again() == 2
-    monkeypatch.setattr(idle_tasks, "_AT_LEAST", 0.0)  # a pause later
+    monkeypatch.setattr(scheduler, "_AT_LEAST", 0.0)  # a pause later
     assert runs_when_due_again() == 3
