@@ -115,7 +115,7 @@ def _pair(first: int, last: Day) -> Day | None:
 
 def _days_span(first: Day, last: Day) -> Day | None:
     has_dates = all(one.exact or one.day or one.is_one_weekday for one in (first, last))
-    return replace(first, year=first.year or last.year, until=last) if has_dates and not first.until else None
+    return replace(first.before(last), until=last) if has_dates and not first.until else None
 
 
 def _of(of: str | Step | list[Step], repeats: int = 0) -> Day | None:

@@ -180,6 +180,12 @@ class Day:
         ahead = (2 * is_last + 1 - since.month) % 3
         return None if self.month else later(datetime.combine(since.replace(day=1), time()), [(ahead, "months")])
 
+    def before(self, last: Day) -> Day:
+        """As the first day of a span, whose last one may name the year."""
+        if self.year or not (self.month and last.year):
+            return self
+        return replace(self, year=last.year - ((self.month, self.day) > (last.month, last.day)))
+
     def ends_before(self, start: datetime, now: datetime) -> bool:
         """Whether the span that begins at `start` would end before it."""
         since = start if self.exact and not self.shift else now

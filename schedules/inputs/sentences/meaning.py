@@ -124,6 +124,8 @@ class _Meaning:
         sentence, day = self.sentence, self.sentence.day
         if not (day or sentence.times or sentence.part):
             raise NotUnderstood("nothing", sentence.timing or sentence.line)
+        if sentence.within:
+            raise NotUnderstood("two-days", sentence.timing)
         if len(sentence.times) > 1:
             raise NotUnderstood("two-times")
         clock = self._time()
@@ -208,7 +210,8 @@ class _Meaning:
     def _check_half(self, name: str, times: Times, shown: Times) -> None:
         """Asks for the half of the day, if one of these times of a field may be in both."""
         piece = self.sentence.spans[name]
-        if not any(one.is_unclear or (":" not in piece.text and self._is_elsewhere(one)) for one in times):
+        is_exact = ":" in piece.text
+        if not any(one.is_unclear or (not (is_exact and one.hour > 9) and self._is_elsewhere(one)) for one in times):
             return
         before = "" if name == "times" else f"{piece.text.split()[0]} "  # "until 5", without the time
         separator = "-" if self.sentence.hours else ", "

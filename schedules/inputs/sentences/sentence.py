@@ -284,8 +284,8 @@ class Sentence:
         if isinstance(self.starts, Clock) and not self.times:
             self.times, self.spans["times"] = (self.starts,), self.spans["starts"]
         elif isinstance(self.starts, Day) and not self.day:
-            year = self.ends.year if isinstance(self.ends, Day) else 0
-            self.day, self.spans["day"] = replace(self.starts, year=self.starts.year or year), self.spans["starts"]
+            self.day = self.starts.before(self.ends) if isinstance(self.ends, Day) else self.starts
+            self.spans["day"] = self.spans["starts"]
         else:
             return
         self.starts = None

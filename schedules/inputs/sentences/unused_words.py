@@ -184,7 +184,7 @@ def title(pieces: list[Piece], lexicon: Lexicon) -> str:
     # Of several marks around words that were used, one remains.
     text = re.sub(r"[,;:]?(?:\s+[,;:])+(?=\s|$)", lambda marks: marks[0].split()[0], text)
     text = " ".join(text.split()).strip(_MARKS_AROUND).removesuffix(" .").removeprefix(". ").strip(_MARKS_AROUND)
-    text = re.sub(r" (?=[!?)])|\( *\) ?", "", text)
+    text = re.sub(r" (?=[!?)])|[(\[] *[)\]] ?", "", text)
     begin = re.sub(r"[,:]? |$", " ", fold(text))
     preamble = next((one for one in lexicon.preambles if begin.startswith(f"{fold(one)} ")), "")
     return text[len(preamble) :].strip(" ,:") if re.search(r"\w", text) else ""

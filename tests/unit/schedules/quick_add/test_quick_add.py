@@ -236,11 +236,11 @@ def test_a_piece_of_a_time_never_slides_into_the_title() -> None:
     ],
 )
 def test_ordinary_words_and_amounts_stay_in_the_title(language: str, titles: str) -> None:
-    when = {"en": "tomorrow 9:00", "de": "morgen 9:00", "es": "mañana 9:00"}[language]
+    when = {"en": "tomorrow 10:00", "de": "morgen 10:00", "es": "mañana 10:00"}[language]
     for title in titles.split(" | "):
         for line in (f"{title} {when}", f"{when} {title}"):
             understood = read(line, WEDNESDAY, BERLIN, language)
-            assert (understood.title, f"{understood.timing}") == (title, "2026-11-19 09:00:00")
+            assert (understood.title, f"{understood.timing}") == (title, "2026-11-19 10:00:00")
 
 
 def test_an_empty_and_a_long_line_are_refused_and_each_hint_is_used() -> None:
