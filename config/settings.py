@@ -182,7 +182,6 @@ AUTH_PASSWORD_VALIDATORS = [
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "schedules:list"
 ACCOUNT_ADAPTER = "people.sign_in.adapter.AccountAdapter"
-ACCOUNT_SIGNUP_FORM_CLASS = "people.web.forms.SignUpDetails"
 ACCOUNT_LOGIN_METHODS = {"email"}
 ACCOUNT_FORMS = {
     "signup": "people.web.account_forms.SignUpForm",

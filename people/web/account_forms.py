@@ -3,14 +3,18 @@
 from typing import Any
 
 from allauth.account.forms import AddEmailForm, ChangePasswordForm, ResetPasswordKeyForm, SignupForm
+from django import forms
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.http import HttpRequest
 from django.shortcuts import redirect
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import get_language, gettext_lazy as _
 
+from common import zones
+from common.texts.written import check_line
 from people import mailboxes
 from people.models import User
+from people.web import themes
 
 
 class _NewAddress:
@@ -24,6 +28,32 @@ class _NewAddress:
 
 
 class SignUpForm(_NewAddress, SignupForm):  # type: ignore[misc]  # allauth ships no types
+    name = forms.CharField(
+        max_length=150,
+        required=False,
+        label=_("Your name"),
+        validators=[check_line],
+        widget=forms.TextInput(attrs={"autocomplete": "name"}),
+    )
+    # Filled in by a script; otherwise the first reminder sets the zone.
+    time_zone = forms.CharField(
+        max_length=64, required=False, widget=forms.HiddenInput(attrs={"data-guess-zone": True})
+    )
+
+    field_order = ["name", "email", "password1"]
+
+    def clean_time_zone(self) -> str:
+        """Ignore an unknown zone: the browser guessed it, not the person."""
+        guess: str = self.cleaned_data["time_zone"]
+        return guess if guess in zones.known() else ""
+
+    def signup(self, request: HttpRequest, user: User) -> None:
+        user.name = self.cleaned_data["name"]
+        user.time_zone = self.cleaned_data["time_zone"]
+        user.theme = themes.from_cookie(request)
+        user.language = get_language() or ""  # of the page: a worker knows no browser
+        user.save(update_fields=["name", "time_zone", "theme", "language"])
+
     def try_save(self, request: HttpRequest) -> Any:
         """Take as long for an address that has an account as for one that has none: hashing takes half a second."""
         if self.account_already_exists:
