@@ -11,17 +11,18 @@ from notifications.changes import feed
 from notifications.deliveries import outbox
 from notifications.messages.change_types import STATUS
 from notifications.models import Notification
-from people.access.rights import SEES_EVERYBODY
+from people.access.rights import sees_everybody
+from people.models import User
 from work.broker.wakes import publish_after_commit
 
-# Each of its readers who have a status webhook for the change.
+# Each of its readers who have a status webhook for the change: its person, and staff, who may not see everybody's.
 _READERS = f"""
     SELECT w.user_id AS reader_id, array_agg(w.id ORDER BY w.id) AS channels,
            1 + coalesce((SELECT n.hops FROM notifications_notification n
                           WHERE n.id = (c.data ->> 'notification_id')::uuid), 0) AS hops
       FROM notifications_channel w JOIN people_user p ON p.id = w.user_id AND p.is_active
      WHERE w.provider = '{STATUS}' AND w.removed_at IS NULL AND w.disabled_at IS NULL AND w.verified_at <= c.at
-       AND (w.user_id = c.user_id OR (w.address @> '{{"everybody": true}}' AND {SEES_EVERYBODY}))
+       AND (w.user_id = c.user_id OR (w.address @> '{{"everybody": true}}' AND p.is_staff))
        AND (w.address -> 'types' ? c.type OR w.address -> 'types' ? (split_part(c.type, '.', 1) || '.*'))
      GROUP BY w.user_id
 """  # noqa: S608 - constants only
@@ -31,7 +32,10 @@ def send_changes() -> int:
     """Record a notification for each new change and reader. Returns how many changes were read."""
 
     def send(rows: Sequence[Any]) -> None:
-        publish_after_commit(outbox.record(_notification(row) for row in rows if row.reader_id is not None))
+        of_others = User.objects.filter(pk__in={row.reader_id for row in rows if row.reader_id != row.user_id})
+        seeing = {user.pk for user in of_others if sees_everybody(user)}
+        allowed = (row for row in rows if row.reader_id == row.user_id or row.reader_id in seeing)
+        publish_after_commit(outbox.record(map(_notification, allowed)))
 
     return feed.process("status", _READERS, send)
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import Any, ClassVar, cast
 from zoneinfo import ZoneInfo
 
 from django import forms
 from django.utils.translation import gettext as _, gettext_lazy, gettext_noop, ngettext
 
+from common.database.postgres import persist
 from common.texts.numbers import grouped
 from common.times import civil_time, durations
 from jobs.kinds.base import Ask, Found, JobKind, Nothing, Say
@@ -18,11 +19,9 @@ from jobs.reading.fetch import Fetch, Later, Refused
 from jobs.reasons import JobCode
 from notifications import providers
 from people.access.rights import sees_everybody
+from people.models import User
 from schedules.job_kinds import report_queries as queries
 from work.reasons import FORMATS, Codes, Reason, sentence
-
-if TYPE_CHECKING:
-    from people.models import User
 
 PERIODS = {"day": 1, "week": 7, "month": 30}
 ME, EVERYBODY = "me", "everybody"
@@ -131,7 +130,7 @@ class Report(JobKind):
         start = civil_time.first_instant(ask.zone, civil_time.local(ask.zone, end) - timedelta(days=PERIODS[period]))
         if of == ME:
             return Found(_as_json(queries.of_person(ask.user_id, start, end)))
-        if not queries.sees_everybody(ask.user_id):
+        if not persist(lambda: sees_everybody(User.objects.get(pk=ask.user_id))):
             return Refused(Reason(ReportCode.NOT_STAFF))
         return Found(_as_json(queries.of_everybody(start, end)))
 

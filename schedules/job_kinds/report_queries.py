@@ -6,7 +6,6 @@ from typing import Any
 
 from common.database.postgres import persist, query
 from common.uuid7 import first_of
-from people.access.rights import SEES_EVERYBODY
 
 MOST_COUNTED = 10_000
 """Of one person; beyond, a report says “10,000+”."""
@@ -59,8 +58,6 @@ SELECT (SELECT count(*) FROM coming) AS count,
           FROM (SELECT * FROM coming LIMIT %(lines)s) shown) AS lines
 """
 
-_SEES_EVERYBODY = f"SELECT FROM people_user p WHERE p.id = %(user)s AND {SEES_EVERYBODY}"
-
 # By the primary keys, which are in the order of time.
 _DELIVERIES = """
 WITH lately AS MATERIALIZED (
@@ -89,10 +86,6 @@ SELECT count(*) AS count FROM (
     UNION ALL (SELECT FROM jobs_batch WHERE state IN ('dead', 'unknown') LIMIT %(most)s + 1)
 ) dead
 """
-
-
-def sees_everybody(user_id: int) -> bool:
-    return bool(_read(_SEES_EVERYBODY, {"user": user_id}))
 
 
 def of_person(user_id: int, start: datetime, end: datetime) -> dict[str, Any]:
