@@ -130,33 +130,36 @@ class Refusals(MiddlewareMixin):
         return response
 
 
-def _on(signal: Any, event: SecurityEvent.Type, *named: str) -> None:
-    """Record `event` for each signal, with the type of its factor or the addresses in its arguments `named`."""
+def _on(signal: Any, event: SecurityEvent.Type, *named: str, of: str = "user") -> None:
+    """Record `event` for each signal, with the type of its factor or the addresses in its arguments `named`.
 
-    def listen(user: User | None, request: HttpRequest | None = None, **given: Any) -> None:
-        rows = {name: given[name] for name in named if given.get(name)}
-        record(event, user, request, **{name: getattr(row, "email", None) or row.type for name, row in rows.items()})
+    `of`: the argument that is its person, or that has it as its `user`. None: nobody was signed in.
+    """
+
+    def listen(request: HttpRequest | None = None, **given: Any) -> None:
+        if (user := given[of] if of == "user" else given[of].user) is not None:
+            rows = {name: given[name] for name in named if given.get(name)}
+            detail = {name: getattr(row, "email", None) or row.type for name, row in rows.items()}
+            record(event, user, request, **detail)
 
     signal.connect(listen, weak=False)
 
 
 _on(account_signals.user_signed_up, Type.SIGNED_UP)
 _on(auth_signals.user_logged_in, Type.SIGNED_IN)
+_on(auth_signals.user_logged_out, Type.SIGNED_OUT)
 _on(account_signals.password_reset, Type.PASSWORD_RESET)
 _on(account_signals.password_changed, Type.PASSWORD_CHANGED)
 _on(account_signals.email_added, Type.ADDRESS_ADDED, "email_address")
+_on(account_signals.email_confirmed, Type.ADDRESS_CONFIRMED, "email_address", of="email_address")
 _on(account_signals.email_removed, Type.ADDRESS_REMOVED, "email_address")
 _on(account_signals.email_changed, Type.ADDRESS_CHANGED, "from_email_address", "to_email_address")
 _on(mfa_signals.authenticator_added, Type.FACTOR_ADDED, "authenticator")
 _on(mfa_signals.authenticator_removed, Type.FACTOR_REMOVED, "authenticator")
 _on(mfa_signals.authenticator_reset, Type.CODES_MADE)
 _on(mfa_signals.authentication_failed, Type.FACTOR_FAILED, "authenticator")
-
-
-@receiver(auth_signals.user_logged_out)
-def _signed_out(user: User | None, request: HttpRequest, **_: object) -> None:
-    if user is not None:
-        record(Type.SIGNED_OUT, user, request)
+_on(social_signals.social_account_added, Type.LINKED, of="sociallogin")
+_on(social_signals.social_account_removed, Type.UNLINKED, of="socialaccount")
 
 
 @receiver(auth_signals.user_login_failed)
@@ -164,21 +167,6 @@ def _failed(credentials: dict[str, Any], request: HttpRequest | None = None, **_
     """The address that was typed is not kept where nobody has it: people type passwords there by mistake."""
     email = str(credentials.get("email") or credentials.get("username") or "")
     record(Type.SIGN_IN_FAILED, find_by_email(email), request)
-
-
-@receiver(social_signals.social_account_added)
-def _linked(request: HttpRequest, sociallogin: Any, **_: object) -> None:
-    record(Type.LINKED, sociallogin.user, request)
-
-
-@receiver(social_signals.social_account_removed)
-def _unlinked(request: HttpRequest, socialaccount: Any, **_: object) -> None:
-    record(Type.UNLINKED, socialaccount.user, request)
-
-
-@receiver(account_signals.email_confirmed)
-def _confirmed(request: HttpRequest, email_address: Any, **_: object) -> None:
-    record(Type.ADDRESS_CONFIRMED, email_address.user, request, email_address=email_address.email)
 
 
 @receiver(models.signals.pre_save, sender=User)
