@@ -211,7 +211,7 @@ def installation() -> Iterator[tuple[Runner, Sink]]:
 def retention(options: Any, _: Any) -> Found:
     from django.conf import settings
 
-    from notifications.deliveries.retention import NOTIFICATIONS
+    from notifications.tasks import NOTIFICATIONS
 
     settings.HISTORY_KEPT_DAYS = 30
     deleted, spent, over = 0, 0.0, threading.Event()
@@ -284,7 +284,7 @@ def bloat(options: Any, _: Any) -> Found:
 
     from bench.page_rows import write_deliveries
     from common.database.postgres import query
-    from notifications.deliveries.retention import NOTIFICATIONS
+    from notifications.tasks import NOTIFICATIONS
     from people.models import User
     from schedules.changes.retention import SLOTS
 

@@ -6,6 +6,5 @@ Every change of a delivery's state is a verb in `deliveries/`; nothing else writ
 from notifications.models.board import BoardMessage
 from notifications.models.change import Change, FeedPosition, Follower
 from notifications.models.channel import Channel, sort_channels
-from notifications.models.daily_total import DailyTotal
-from notifications.models.delivery import Attempt, Delivery
+from notifications.models.delivery import Attempt, DailyTotal, Delivery
 from notifications.models.notification import Notification

@@ -1,4 +1,4 @@
-"""One notification to one channel, the outbox and the idempotency key; and its attempts."""
+"""One notification to one channel, the outbox and the idempotency key; its attempts; and totals of those deleted."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, ClassVar
 
 import pgtrigger
+from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Coalesce
@@ -229,3 +230,22 @@ class Attempt(work.Attempt):
     class Meta(work.Attempt.Meta):
         constraints = WORDS.attempt_constraints()
         triggers = WORDS.attempt_triggers()
+
+
+class DailyTotal(models.Model):
+    """How many deliveries of a person ended on a day, of those that are not kept any more.
+
+    `day` is that of the settlement, in UTC. Retention adds to it in the statement that deletes the deliveries.
+    """
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+", db_index=False)
+    day = models.DateField()
+    provider = models.CharField(max_length=32)
+    state = models.CharField(max_length=9)
+    count = models.PositiveBigIntegerField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["user", "day", "provider", "state"], name="dailytotal_once")]
+
+    def __str__(self) -> str:
+        return f"{self.day} {self.provider} {self.state}: {self.count}"

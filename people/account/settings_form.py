@@ -1,17 +1,57 @@
-"""A person's settings, for the page and for an import."""
+"""A person's settings, for the page and for an import. Hours by weekday are seven pairs of times, or one object."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from datetime import time
 from typing import Any
 
 from django import forms
 from django.conf import settings
 from django.core.exceptions import ValidationError
+from django.utils import dates
 from django.utils.translation import gettext as _, gettext_lazy
 
 from common.texts.written import check_line
 from common.times import public_holidays
-from people.account.hours_field import WeeklyHoursField, inputs
 from people.models import Theme, User
+from people.quiet import DAYS
+
+_EDGES = ("from", "until")
+
+
+class _Pairs(forms.Widget):
+    use_fieldset = True
+
+    def value_from_datadict(self, data: Mapping[str, Any], files: object, name: str) -> Any:
+        if name in data:
+            return data[name]
+        pairs = {day: [data.get(f"{name}-{day}-{edge}", "") for edge in _EDGES] for day in DAYS}
+        return {day: pair for day, pair in pairs.items() if any(pair)}
+
+    def value_omitted_from_data(self, data: Mapping[str, Any], files: object, name: str) -> bool:
+        return False
+
+
+class WeeklyHoursField(forms.Field):
+    """{"mon": ["08:00", "18:00"]}; empty where no hours are set."""
+
+    widget = _Pairs
+
+    def clean(self, value: Any) -> dict[str, list[str]]:
+        if not value:
+            return {}
+        if not isinstance(value, Mapping) or not value.keys() <= set(DAYS):
+            text = _("Write an object with days from mon to sun, such as %(example)s.")
+            raise ValidationError(text % {"example": '{"mon": ["08:00", "18:00"]}'})
+        return {day: _pair(number, value[day]) for number, day in enumerate(DAYS) if day in value}
+
+
+def _pair(number: int, pair: Any) -> list[str]:
+    try:
+        opens, closes = pair
+        return [f"{time.fromisoformat(edge):%H:%M}" for edge in (opens, closes)]
+    except (TypeError, ValueError):
+        text = _("%(day)s: enter both times, such as 08:00 and 18:00, or leave both empty.")
+        raise ValidationError(text % {"day": dates.WEEKDAYS[number]}) from None
 
 
 class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable at run time
@@ -106,7 +146,14 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscripta
             raise ValidationError(text % {"regions": ", ".join(error.regions)}) from None
 
     def weekly_inputs(self) -> Iterator[dict[str, Any]]:
-        return inputs(self["weekly_hours"])
+        """For each day from Monday its name, and the name and value of its two inputs."""
+        field = self["weekly_hours"]
+        value = field.value()
+        pairs = value if isinstance(value, Mapping) else {}
+        for number, day in enumerate(DAYS):
+            pair = [*(pairs.get(day) or []), "", ""][:2]
+            edges = [(f"{field.html_name}-{day}-{edge}", typed) for edge, typed in zip(_EDGES, pair, strict=True)]
+            yield {"name": dates.WEEKDAYS[number], "edges": edges}
 
     def clean_theme(self) -> str:
         """Without a choice, it stays as it is."""
@@ -115,8 +162,8 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscripta
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         begins, ends = cleaned.get("quiet_from"), cleaned.get("quiet_until")
-        for name, time, other in (("quiet_from", begins, ends), ("quiet_until", ends, begins)):
-            if time is None and other is not None and name not in self.errors:
+        for name, edge, other in (("quiet_from", begins, ends), ("quiet_until", ends, begins)):
+            if edge is None and other is not None and name not in self.errors:
                 self.add_error(name, _("Enter both times, or leave both empty."))
         if begins is not None and begins == ends:
             self.add_error("quiet_until", _("Enter two different times, or leave both empty."))

@@ -15,8 +15,8 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from common.uuid7 import first_of
-from notifications.deliveries.retention import NOTIFICATIONS
 from notifications.models import Attempt, Channel, DailyTotal, Delivery, Notification
+from notifications.tasks import NOTIFICATIONS
 from tests.make import make_channel, make_user, without_triggers
 from tests.process.conftest import wait_until
 from tests.process.notifications.conftest import environment
@@ -27,7 +27,7 @@ DAYS = 10
 """One message of each: the oldest of 380 days ago."""
 _PRUNE = (
     "import django; django.setup()\n"
-    "from notifications.deliveries.retention import NOTIFICATIONS\n"
+    "from notifications.tasks import NOTIFICATIONS\n"
     "from work import retention\n"
     "retention._CHUNK = 3\n"
     "NOTIFICATIONS.prune()"

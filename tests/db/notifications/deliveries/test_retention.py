@@ -17,8 +17,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from common.uuid7 import first_of, uuid7
-from notifications.deliveries.retention import NOTIFICATIONS
 from notifications.models import Attempt, Channel, DailyTotal, Delivery, Notification
+from notifications.tasks import NOTIFICATIONS
 from people.models import User
 from schedules.changes.retention import SLOTS
 from schedules.models import Occurrence, Schedule
