@@ -34,7 +34,11 @@ LARGEST_MAIL = 2_000_000  # bytes
 _MOST_OPEN = 50  # connections; each keeps its mail in memory
 _SECONDS = 60.0  # of silence, after which a connection is closed
 _HEAD = 65_536  # bytes of a mail in which its subject is looked for
-_ENCODED = re.compile(rb"^Content-Transfer-Encoding:\s*(?:base64|quoted-printable)", re.IGNORECASE | re.MULTILINE)
+# Texts in which words are not as they are read: encoded, of HTML, or of a charset that switches.
+_ENCODED = re.compile(
+    r"^Content-(?:Transfer-Encoding:\s*(?:base64|quoted-printable)|Type:\s*text/html)|\x1b[$(]",
+    re.IGNORECASE | re.MULTILINE,
+)
 
 _UNKNOWN = "550 5.1.1 No watch has this address"
 _AWAY = "451 4.3.0 The database does not answer. Try again"
@@ -155,8 +159,9 @@ def _text(raw: bytes, token: UUID) -> str:
 
 def _decoded(raw: bytes, token: UUID) -> str:
     """In these, no words of a watch would be found. Raises ParsingUnavailable."""
-    if _ENCODED.search(raw) is None:
-        return ""
+    with suppress(UnicodeDecodeError):
+        if _ENCODED.search(raw.decode()) is None:
+            return ""
     with suppress(OverBudget):
         return f"{parsed(mails.texts, raw, person=token)}\n\n"
     return ""

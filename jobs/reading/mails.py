@@ -3,6 +3,7 @@
 from email import message_from_bytes
 from email.message import Message
 
+from jobs.reading import plain
 from jobs.reading.charset import decode
 
 _MOST = 20  # texts
@@ -16,4 +17,7 @@ def texts(raw: bytes) -> str:
 
 def _text(part: Message) -> str:
     content = part.get_payload(decode=True)
-    return decode(content, str(part.get("Content-Type", ""))).strip() if isinstance(content, bytes) else ""
+    text = decode(content, str(part.get("Content-Type", ""))) if isinstance(content, bytes) else ""
+    if part.get_content_subtype() == "html":
+        text = plain.of_html(" ".join(text.split()), links=False)
+    return text.strip()

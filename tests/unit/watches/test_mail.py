@@ -32,6 +32,19 @@ def test_words_are_found_in_texts_as_mail_programs_encode_them(encoding: str) ->
     assert "FILE" not in shown
 
 
+@pytest.mark.parametrize("charset", ["iso-8859-1", "windows-1252", "utf-16"])
+@pytest.mark.parametrize("subtype", ["plain", "html"])
+def test_words_are_found_in_texts_of_other_charsets_and_of_html(subtype: str, charset: str) -> None:
+    text = {"plain": WORDS, "html": "<p>FEHL<b>GESCHLAGEN</b>\r\nf&uuml;r <i>heute</i></p>"}[subtype]
+    raw = f"Content-Type: text/{subtype}; charset={charset}\r\n\r\n".encode() + text.encode(charset)
+    assert WORDS in mail._text(raw, TOKEN)
+
+
+def test_words_are_found_where_a_charset_switches_within_ascii() -> None:
+    raw = b"Content-Type: text/plain; charset=iso-2022-jp\r\n\r\n" + "失敗".encode("iso-2022-jp")
+    assert "失敗" in mail._text(raw, TOKEN)
+
+
 def test_a_mail_whose_parts_are_nested_without_end_is_stored_as_it_came() -> None:
     raw = b"Content-Transfer-Encoding: base64\r\n" + b"".join(
         f"Content-Type: multipart/mixed; boundary=x{n}\r\n\r\n--x{n}\r\n".encode() for n in range(2_000)
