@@ -32,8 +32,9 @@ _MOMENT = re.compile(
 # Of an alarm of Apple's that is at none, such as at a place.
 _NO_TIME = "19760401T005545"
 _TEXTS = {"SUMMARY": "title", "LOCATION": "place", "URL": "url", "UID": "uid"}
-# Birthdays without a year stand in 1604, and some in the year 0. The calendar repeats after 400 years.
-_EARLIEST, _ERA = 1900, 400
+# Birthdays without a year stand in 1604, and some in the year 0. The calendar repeats after 400 years, and most dates
+# after 100.
+_EARLIEST, _ERA, _CENTURY = 1900, 400, 100
 
 
 @dataclass(slots=True)
@@ -132,8 +133,11 @@ class _Reader:
         if start is None:
             raise ValueError("no date")
         event.alarms = self._alarms(event, component, start, "DTEND")
-        is_day = not start.is_date and (day := properties.day(component, start, self._end(component, "DTEND")))
-        return Moment(day) if is_day else start
+        if start.is_date:
+            return start
+        end = self._end(component, "DTEND")
+        day = properties.day(component, self._local(start), end and self._local(end))
+        return Moment(day) if day else start
 
     def _due(self, event: FileEvent, component: Component, start: Moment | None) -> Moment:
         """Of a task counts when it is due; a repeated one keeps its start, to which its rule belongs."""
@@ -165,7 +169,9 @@ class _Reader:
         if not rules:
             return
         if (year := start.civil.year) < _EARLIEST and not any("COUNT" in rule.upper() for rule in rules):
-            start.at = f"{year + _ERA * -((year - _EARLIEST) // _ERA):04}{start.at[4:]}"
+            later = year + _ERA * -((year - _EARLIEST) // _ERA)
+            later -= _CENTURY * max(0, -((self._now.year - later) // _CENTURY))
+            start.at = f"{later:04}{start.at[4:]}"
         where = self._clock(start, rules)
         written = self._moment(*properties.start_of(component))
         if written.zone not in ("", None, "UTC", CONVERTED):
@@ -178,10 +184,16 @@ class _Reader:
         """The calendar's own zone. As Google means it, what repeats in UTC does so on its clock, and starts on it."""
         if self._zone in ("", None, CONVERTED):
             return None
-        where = ZoneInfo(self._zone)
-        if start.zone == "UTC" and calendar_rules.is_local(rules, start.utc.astimezone(where), start.utc):
-            start.at, start.zone = f"{start.utc.astimezone(where):%Y%m%dT%H%M%S}", self._zone
-        return where
+        local = self._local(start)
+        if start.zone == "UTC" and calendar_rules.is_local(rules, local.civil, start.utc):
+            start.at, start.zone = local.at, local.zone
+        return ZoneInfo(self._zone)
+
+    def _local(self, moment: Moment) -> Moment:
+        """One in UTC on the calendar's own clock."""
+        if moment.zone != "UTC" or self._zone in ("", None, CONVERTED):
+            return moment
+        return Moment(f"{moment.utc.astimezone(ZoneInfo(self._zone)):%Y%m%dT%H%M%S}", self._zone)
 
     def _expand(self, event: FileEvent, component: Component, start: Moment, rules: list[str]) -> None:
         """Write out the dates of rules that a reminder's rule cannot say."""

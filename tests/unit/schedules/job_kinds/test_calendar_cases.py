@@ -179,7 +179,7 @@ def test_it_rings_as_the_file_means(why: str) -> None:
     assert rings(*events) == expected
 
 
-@pytest.mark.parametrize("start", ["16040214", "--0214", "00000214", "19500214", "20080214"])
+@pytest.mark.parametrize("start", ["16040214", "17760214", "18990214", "--0214", "00000214", "19500214", "20080214"])
 @pytest.mark.parametrize("rule", ["RRULE:FREQ=YEARLY", "RRULE:FREQ=YEARLY;INTERVAL=1;BYMONTH=2;BYMONTHDAY=14"])
 def test_a_birthday_comes_each_year(start: str, rule: str) -> None:
     assert rings(one(f"DTSTART;VALUE=DATE:{start}", rule), most=2) == "02-14 08:00 02-14 08:00"

@@ -150,6 +150,19 @@ def test_a_series_in_utc_is_on_the_calendars_clock_if_its_rule_is(start: str, ru
     assert rings(one(f"DTSTART:{start}", f"RRULE:{rule}"), head=NEW_YORK) == expected
 
 
+@pytest.mark.parametrize(
+    ("start", "end", "expected"),
+    [
+        ("20260105T050000Z", "20260106T050000Z", "01-05 08:00"),
+        ("20260307T050000Z", "20260309T040000Z", "03-07 08:00"),  # the clock changes
+        ("20260105T050000Z", "20260105T170000Z", "01-05 05:00"),
+        ("20260105T000000Z", "20260106T000000Z", "01-05 00:00"),
+    ],
+)
+def test_a_day_of_the_calendars_clock_may_be_written_in_utc(start: str, end: str, expected: str) -> None:
+    assert rings(one(f"DTSTART:{start}", f"DTEND:{end}"), head=NEW_YORK) == expected
+
+
 def fixed(name: str, offset: str) -> str:
     return (
         f"BEGIN:VTIMEZONE\r\nTZID:{name}\r\nBEGIN:STANDARD\r\nDTSTART:19700101T000000\r\nTZOFFSETFROM:{offset}\r\n"
