@@ -6,6 +6,7 @@ A mail is accepted once its ping is committed. While the database is away, its s
 import asyncio
 import logging
 import re
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -46,6 +47,7 @@ _BUSY = "451 4.3.2 Too many mails are being read. Try again"
 _ANSWERS = {
     pings.TAKEN: "250 2.0.0 OK",
     pings.TOO_MANY: "451 4.7.1 Too many pings of this watch in a minute. Try again",
+    pings.BUSY: "451 4.3.0 This watch is being changed. Try again",
     pings.UNKNOWN: _UNKNOWN,
 }
 
@@ -127,7 +129,11 @@ def _known(token: UUID) -> str:
 
 
 def _record(ping: NewPing) -> str:
-    [outcome] = pings.record([ping])
+    for _try in range(20):
+        [outcome] = pings.record([ping])
+        if outcome != pings.BUSY:
+            break
+        time.sleep(0.05)
     return _ANSWERS[outcome]
 
 

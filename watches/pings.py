@@ -23,7 +23,7 @@ LARGEST_OUTPUT = 100_000
 MOST_PINGS = 100
 """The newest pings of each watch, which are stored."""
 
-TAKEN, TOO_MANY, LOCKED, UNKNOWN = "taken", "too-many", "locked", "unknown"
+TAKEN, TOO_MANY, LOCKED, BUSY, UNKNOWN = "taken", "too-many", "locked", "busy", "unknown"
 _NO_SLOTS = "no-slots"
 _MOST_EDITS = 10  # of a watch, while its pings are being recorded
 
@@ -58,7 +58,9 @@ def _has(words: str) -> str:
     return f"EXISTS (SELECT FROM unnest(w.{words}) AS word WHERE strpos(g.output, word) > 0)"
 
 
-# The rows of watches are locked in the order of their ids, so that two processes never wait for each other.
+_OPEN = """w.deleted_at IS NULL AND EXISTS (SELECT FROM people_user p WHERE p.id = w.user_id AND p.is_active)
+       AND NOT EXISTS (SELECT FROM watches_ping p WHERE p.id = g.id)"""
+# No ping waits for the lock of another one's watch.
 _RECORD = f"""
 WITH w AS MATERIALIZED (
     SELECT g.id, g.exit_code, g.rid, g.output, g.size, w.id AS watch_id, w.user_id, w.name, w.state, w.stays_paused,
@@ -75,9 +77,8 @@ WITH w AS MATERIALIZED (
                        WHERE slot > now() - g.waited * interval '1 second')
            END AS expected_at
       FROM {_GIVEN.sql} JOIN watches_watch w ON w.token = g.token
-     WHERE w.deleted_at IS NULL AND EXISTS (SELECT FROM people_user p WHERE p.id = w.user_id AND p.is_active)
-       AND NOT EXISTS (SELECT FROM watches_ping p WHERE p.id = g.id)
-     ORDER BY w.id FOR NO KEY UPDATE OF w
+     WHERE {_OPEN}
+     ORDER BY w.id FOR NO KEY UPDATE OF w SKIP LOCKED
 ), decided AS MATERIALIZED (
     SELECT w.*, w.kind <> 'log' AND NOT (w.state = 'paused' AND w.stays_paused) AS acts,
            w.kind = 'success' AND w.deadline < w.at AS is_late,
@@ -147,20 +148,28 @@ SELECT d.id, CASE WHEN d.outcome = '{TAKEN}' AND t.id IS NULL THEN '{LOCKED}' EL
   FROM decided d LEFT JOIN taken t ON t.id = d.id
  UNION ALL
 SELECT g.id, '{TAKEN}', NULL, NULL FROM {_GIVEN.sql} JOIN watches_ping p ON p.id = g.id
+ UNION ALL
+SELECT g.id, '{BUSY}', NULL, NULL FROM {_GIVEN.sql} JOIN watches_watch w ON w.token = g.token
+ WHERE {_OPEN} AND g.id NOT IN (SELECT id FROM decided)
 """  # noqa: S608 - constants only
 
 
 def record(pings: Sequence[NewPing]) -> list[str]:
-    """Record pings, and commit. Returns what became of each: TAKEN, TOO_MANY, LOCKED (of a start) or UNKNOWN.
+    """Record pings, and commit. Returns what became of each: TAKEN, TOO_MANY, LOCKED (of a start), BUSY or UNKNOWN.
 
-    A ping that is stored is not stored again: call it again where the connection was lost.
+    A ping that is stored is not stored again: call it again where the connection was lost, or where another transaction
+    locks its watch (BUSY).
     """
     outcomes: dict[UUID, str] = {}
     waiting = _with_tokens(pings)
     while waiting:  # one statement takes one ping of a watch
         first = {ping.token: ping for ping in reversed(waiting)}
         outcomes |= _record(list(first.values()))
-        waiting = [ping for ping in waiting if first[ping.token] is not ping]
+        # What refuses one refuses those behind it: a flood of pings to one watch costs one statement.
+        refused = {token: outcomes.get(ping.id, UNKNOWN) for token, ping in first.items()}
+        refused = {token: outcome for token, outcome in refused.items() if outcome in (TOO_MANY, BUSY, UNKNOWN)}
+        outcomes |= {ping.id: refused[ping.token] for ping in waiting if ping.token in refused}
+        waiting = [ping for ping in waiting if ping.id not in outcomes]
     return [outcomes.get(ping.id, UNKNOWN) for ping in pings]
 
 

@@ -32,12 +32,15 @@ _METHODS = ("GET", "HEAD", "POST")
 _ARRIVES_WITHIN = 60.0  # seconds
 _MOST_SENT = 64 * 1024 * 1024  # bytes
 _AT_ONCE = 200  # pings that are recorded together
+_PATIENCE, _PAUSE = 5.0, 0.05  # seconds: for a watch that is locked, and before it is tried again
 
 OK, AWAY, BROKEN = (200, "OK"), (503, "The database does not answer. Try again.\n"), (500, "This failed. Try again.\n")
+BUSY = 503, "This watch is being changed. Try again.\n"
 _ANSWERS = {
     "taken": OK,
     "too-many": (429, "Too many pings of this watch in a minute. Try again in a minute.\n"),
     "locked": (409, "Another run holds the lock of this watch. Do not start.\n"),
+    "busy": BUSY,
     "unknown": (404, "There is no watch with this address. Copy it from the watch’s page.\n"),
 }
 _ENDING = (404, "There is no such address. Behind the watch’s comes nothing, /start, /fail, /log or /0 to /255.\n")
@@ -100,9 +103,15 @@ class Pings:
                 now = time.monotonic()
                 pings = [replace(ping, waited=now - arrived) for ping, arrived, _ in batch]
                 answers = await asyncio.get_running_loop().run_in_executor(self._thread, _record, pings)
-                for (_, _, waiting), answer in zip(batch, answers, strict=True):
-                    if not waiting.done():  # its client may have gone
-                        waiting.set_result(answer)
+                again = []
+                for one, answer in zip(batch, answers, strict=True):
+                    if answer is BUSY and now - one[1] < _PATIENCE:
+                        again.append(one)
+                    elif not one[2].done():  # its client may have gone
+                        one[2].set_result(answer)
+                if again:
+                    self._waiting += again
+                    await asyncio.sleep(_PAUSE)
         finally:
             self._recorder = None
 

@@ -225,6 +225,19 @@ def test_too_many_in_a_minute_are_refused(ada: User, settings: Settings) -> None
     ping(watch)
 
 
+def test_a_flood_of_one_watch_costs_one_statement(
+    ada: User, settings: Settings, django_assert_num_queries: Any
+) -> None:
+    settings.PINGS_PER_MINUTE = 1
+    full, other = (make_watch(ada, [], name=name) for name in ("Full", "Other"))
+    ping(full)
+    for token, refusal in ((full.token, TOO_MANY), (uuid4(), UNKNOWN)):
+        flood = [NewPing(token, "success") for _ in range(20)]
+        with django_assert_num_queries(1):
+            assert pings.record([*flood, NewPing(other.token, "log")]) == [*[refusal] * 20, TAKEN]
+        Watch.objects.filter(id=other.id).update(minute_count=0)
+
+
 def test_what_is_gone_takes_nothing(ada: User) -> None:
     watch = make_watch(ada)
     assert pings.record([NewPing(uuid4(), "success")]) == [UNKNOWN]

@@ -24,6 +24,7 @@ from events.models import Event
 from notifications.models import Notification
 from people.models import User
 from schedules.firing.fire import read_clock
+from tests.db.locks import locked
 from tests.make import make_channel, make_user, make_watch
 from tests.process.conftest import wait_until
 from tests.process.schedules.test_beat import lines, running_beat
@@ -55,6 +56,13 @@ def together(*calls: Callable[[], Any]) -> list[Any]:
 
     with ThreadPoolExecutor(len(calls)) as pool:
         return [one.result() for one in [pool.submit(run, call) for call in calls]]
+
+
+def record(ping: NewPing) -> list[str]:
+    """As those do who take pings: again while another transaction locks the watch."""
+    while (outcomes := pings.record([ping])) == [pings.BUSY]:
+        time.sleep(0.01)
+    return outcomes
 
 
 def told(type: str) -> Counter[str]:
@@ -112,6 +120,23 @@ def test_the_address_of_a_watch(ada: User) -> None:
         web.database.mend()
         wait_until(lambda: web.ask("GET", address).status == 200, 30)
         assert watch.pings.count() == 7
+
+
+def test_a_watch_that_is_locked_delays_no_other(ada: User) -> None:
+    held, other = (make_watch(ada, [], name=name) for name in ("Held", "Other"))
+    with Web() as web, ThreadPoolExecutor(1) as pool:
+        assert [web.ask("GET", f"/ping/{one.token}").status for one in (held, other)] == [200, 200]
+        with locked("watches_watch", held.id):
+            waiting, began = pool.submit(web.ask, "GET", f"/ping/{held.token}"), time.monotonic()
+            for _ in range(10):
+                time.sleep(0.02)
+                assert web.ask("GET", f"/ping/{other.token}").status == 200
+            assert time.monotonic() - began < 0.9  # the web process waits for a lock for a second
+            assert not waiting.done()
+        assert waiting.result().status == 200
+        with locked("watches_watch", held.id):
+            assert web.ask("GET", f"/ping/{held.token}").status == 503
+    assert held.pings.count() == 2
 
 
 def test_each_ping_that_was_answered_is_there_whatever_is_killed(settings: Settings) -> None:
@@ -196,7 +221,7 @@ def test_a_ping_in_the_same_moment_as_the_end_of_the_grace_is_told_as_it_was(ada
         Watch.objects.filter(id=watch.id).update(deadline=deadline)
         waited = 0.0 if is_late else 1.3
         new = NewPing(watch.token, "success", waited=waited)
-        assert together(partial(pings.record, [new]), tell.tell_due)[0] == ["taken"]
+        assert together(partial(record, new), tell.tell_due)[0] == ["taken"]
         tell.tell_due()
         watch.refresh_from_db()
         assert watch.state == "up"
