@@ -122,7 +122,7 @@ def replace_inbound(request: ApiRequest, address_id: UUID, body: InboundReplacem
 @router.delete("/{uuid:address_id}", response={204: None}, summary="Remove an inbound address")
 def remove_inbound(request: ApiRequest, address_id: UUID) -> None:
     """Its last requests are deleted; its events stay."""
-    InboundAddress.objects.own(request.auth.user, id=address_id).delete()
+    addresses.remove(InboundAddress.objects.own(request.auth.user, id=address_id))
 
 
 @router.post("/{uuid:address_id}/url", response=NewInboundDocument, summary="Give it a new secret address")

@@ -1,6 +1,7 @@
 """Make, change and remove inbound addresses. The pages and the API call these."""
 
 import secrets
+from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
@@ -11,6 +12,7 @@ from django.utils.translation import gettext as _
 from common.database import encryption
 from common.database.encryption import hashed
 from common.forms.not_possible import NotPossible
+from common.uuid7 import uuid7
 from events.inbound.forms import InboundForm
 from events.models import InboundAddress
 from people.models import User
@@ -20,9 +22,9 @@ MOST = 20
 """Addresses of one person."""
 
 
-def create(user: User, form: InboundForm) -> InboundAddress:
-    """From a valid form. Raises NotPossible."""
-    address = InboundAddress(user=user)
+def create(user: User, form: InboundForm, address_id: UUID | None = None) -> InboundAddress:
+    """From a valid form. Raises NotPossible, and IntegrityError if `address_id`, from a form, exists already."""
+    address = InboundAddress(id=address_id or uuid7(), user=user)
     _take(address, form)
     _seal(address, secrets.token_hex(24), form.cleaned_data["secret"])
     with lock_user(user):
@@ -38,7 +40,7 @@ def create(user: User, form: InboundForm) -> InboundAddress:
 @transaction.atomic
 def change(address: InboundAddress, form: InboundForm) -> None:
     """From a valid form; an empty secret stays as it is where the scheme does. Raises Http404 if it was removed."""
-    _lock(address)
+    lock(address)
     stored = _secrets(address)
     secret = form.cleaned_data["secret"] or (stored["secret"] if form.cleaned_data["scheme"] == address.scheme else "")
     _take(address, form)
@@ -49,9 +51,16 @@ def change(address: InboundAddress, form: InboundForm) -> None:
 @transaction.atomic
 def replace(address: InboundAddress) -> None:
     """Give it a new secret part; what is posted to the old one gets 404. Raises Http404 if it was removed."""
-    _lock(address)
+    lock(address)
     _seal(address, secrets.token_hex(24), _secrets(address)["secret"])
     address.save()
+
+
+@transaction.atomic
+def remove(address: InboundAddress) -> None:
+    """With its last requests; its events stay. Raises Http404 if it was removed."""
+    lock(address)
+    address.delete()
 
 
 def url(address: InboundAddress) -> str:
@@ -59,8 +68,11 @@ def url(address: InboundAddress) -> str:
     return f"{settings.BASE_URL}{reverse('events:receive', args=[address.secrets()['token']])}"
 
 
-def _lock(address: InboundAddress) -> None:
-    """Read it anew under a lock: what another tab replaced or removed meanwhile must not come back."""
+def lock(address: InboundAddress) -> None:
+    """Read it anew under a lock: what was replaced or removed meanwhile must not come back, nor get a request.
+
+    Raises Http404 if it was removed.
+    """
     try:
         address.refresh_from_db(from_queryset=InboundAddress.objects.select_for_update(no_key=True))
     except InboundAddress.DoesNotExist:

@@ -18,7 +18,7 @@ from common.database.postgres import change
 from common.parsing.strict_json import Bad
 from common.texts import languages
 from common.uuid7 import uuid7
-from events.inbound import body
+from events.inbound import addresses, body
 from events.inbound.mapping import InboundAnswer, understand, unreadable
 from events.intake import ledger, usage
 from events.models import InboundAddress, InboundRequest
@@ -55,7 +55,10 @@ def find(token: str) -> InboundAddress | None:
 
 
 def receive(address: InboundAddress, headers: Mapping[str, str], raw: bytes, now: datetime) -> InboundAnswer:
-    """Record what came in, and its events. The same delivery again answers the same and has no further effect."""
+    """Record what came in, and its events. The same delivery again answers the same and has no further effect.
+
+    Raises Http404 if the address was removed meanwhile.
+    """
     request = schemes.Request({name.lower(): value for name, value in headers.items()}, raw, now)
     identity, refusal = _verify(address, request)
     try:
@@ -124,6 +127,7 @@ def _safe(address: InboundAddress, headers: Iterable[str]) -> list[str]:
 def _written(
     address: InboundAddress, headers: Mapping[str, str], text: str, answer: InboundAnswer, envelopes: Sequence[Envelope]
 ) -> InboundAnswer:
+    addresses.lock(address)
     # Only Carillon speaks as itself: a flow believes it.
     ledger.record(
         address.user_id, [replace(one, source="") if one.source == types.SOURCE else one for one in envelopes]

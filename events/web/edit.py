@@ -5,7 +5,6 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.db import IntegrityError
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
@@ -20,18 +19,16 @@ from events.pure.matching import Condition
 from events.rules import changes, preview, words
 from notifications.channels import text_preview
 from notifications.inputs.channels_form import channel_names
-from people.access.requests import PersonRequest, person_action, person_form, posted
+from people.access.requests import PersonRequest, made_once, person_action, person_form, posted
 from people.models import User
 from people.user_lock import with_user_lock
 
 
 @person_form
 @with_user_lock
+@made_once(lambda request: redirect("events:rule", Rule.objects.own(request.user, id=request.made_as).id))
 def new(request: PersonRequest) -> HttpResponse:
     """With `?event=<id>`, for events like that one; with `?type=<type>`, for that type."""
-    made_as = as_uuid(request.POST.get("made_as", ""))
-    if made_as is not None and Rule.objects.for_user(request.user).filter(id=made_as).exists():
-        return redirect("events:rule", made_as)  # by this form, which is sent again
     event = _event(request.user, request.GET.get("event", ""))
     form = RuleForm(posted(request), user=request.user, event=event)
     if event is None and (named := request.GET.get("type", "")[:100]):
@@ -39,10 +36,7 @@ def new(request: PersonRequest) -> HttpResponse:
     if form.change_rows(request.POST):
         return _with_other_rows(request, form)
     if form.is_valid():
-        try:
-            rule = changes.create(form.as_rule(), form.ordered())
-        except IntegrityError:  # the same form, sent twice at once
-            return redirect("events:rule", form.cleaned_data["made_as"])
+        rule = changes.create(form.as_rule(), form.ordered())
         messages.success(request, _("“%(name)s” is created.") % {"name": rule.name})
         return redirect("events:rule", rule.id)
     return _page(request, form)

@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -24,7 +24,7 @@ from events.inbound.forms import InboundForm, SampleForm
 from events.inbound.mapping import InboundAnswer
 from events.models import InboundAddress, InboundRequest
 from events.reasons import EventCode
-from people.access.requests import PersonRequest, person_action, person_form, person_page, posted
+from people.access.requests import PersonRequest, made_once, person_action, person_form, person_page, posted
 
 LARGEST = 256 * 1024
 
@@ -35,19 +35,23 @@ def inbound_list(request: PersonRequest) -> HttpResponse:
     return render(request, "events/inbound_list.html", {"addresses": own})
 
 
+def _to_made(request: PersonRequest) -> HttpResponse:
+    made = InboundAddress.objects.own(request.user, id=request.made_as)
+    messages.success(request, _("“%(label)s” takes requests. Give its address to the sender.") % {"label": made.label})
+    return redirect("events:inbound", made.id)
+
+
 @person_form
+@made_once(_to_made)
 def inbound_new(request: PersonRequest) -> HttpResponse:
     form = InboundForm(posted(request))
     if form.is_valid():
         try:
-            made = addresses.create(request.user, form)
+            addresses.create(request.user, form, request.made_as)
         except NotPossible as refusal:
             form.add_error(None, str(refusal))
         else:
-            messages.success(
-                request, _("“%(label)s” takes requests. Give its address to the sender.") % {"label": made.label}
-            )
-            return redirect("events:inbound", made.id)
+            return _to_made(request)
     return render(request, "events/inbound_form.html", {"form": form})
 
 
@@ -93,7 +97,7 @@ def inbound_replace(request: PersonRequest, address_id: UUID) -> HttpResponse:
 @person_action
 def inbound_remove(request: PersonRequest, address_id: UUID) -> HttpResponse:
     address = InboundAddress.objects.own(request.user, id=address_id)
-    address.delete()
+    addresses.remove(address)
     messages.success(request, _("“%(label)s” is removed. Its events stay.") % {"label": address.label})
     return redirect("events:inbound-list")
 
@@ -125,10 +129,17 @@ def inbound_post(request: HttpRequest, secret: str) -> HttpResponse:
     if not verdict.allowed:
         return JsonResponse({"allowed": False, "reset": verdict.reset}, status=429, headers=verdict.headers)
     if address is None:
-        return problem(404, "There is no such address (any more).", "not-found")
+        return _no_such_address()
     if len(request.body) > LARGEST:
         return problem(413, f"This is larger than {LARGEST // 1024} KiB, the limit.", "too-large")
-    return _respond(receive.receive(address, request.headers, request.body, timezone.now()))
+    try:
+        return _respond(receive.receive(address, request.headers, request.body, timezone.now()))
+    except Http404:  # it was removed meanwhile
+        return _no_such_address()
+
+
+def _no_such_address() -> HttpResponse:
+    return problem(404, "There is no such address (any more).", "not-found")
 
 
 def _respond(answer: InboundAnswer) -> JsonResponse:

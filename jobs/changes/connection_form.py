@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from typing import Any
+from uuid import UUID
 
 from django import forms
 from django.utils.translation import gettext as _, gettext_lazy
@@ -64,10 +65,10 @@ class ConnectionForm:
         self._after = answer
         return True
 
-    def save(self) -> Connection:
-        """Write what is valid. Raises NotPossible or ConnectionConflict."""
+    def save(self, made_as: UUID | None = None) -> Connection:
+        """Write what is valid. Raises NotPossible or ConnectionConflict; for `made_as`, see `connections.add`."""
         label = self.label.cleaned_data["label"] or str(self.kind.label)
         if self.connection is not None:
             return connections.change(self.connection, label, self._after)
         assert self._after is not None  # noqa: S101 - a new one always has a destination
-        return connections.add(self.user, self.kind, self._after, label, checked=self._asked)
+        return connections.add(self.user, self.kind, self._after, label, checked=self._asked, connection_id=made_as)

@@ -2,6 +2,7 @@
 
 from functools import partial
 from typing import Any
+from uuid import UUID
 
 from django.conf import settings
 from django.db.models import F
@@ -13,6 +14,7 @@ from common.database.postgres import lend_connection
 from common.forms.not_possible import NotPossible
 from common.redis import rate_limiter
 from common.redis.rate_limiter import Window
+from common.uuid7 import uuid7
 from jobs import connections
 from jobs.connections.base import ConnectionKind
 from jobs.models import Connection
@@ -45,10 +47,18 @@ def ask(user: User, kind: ConnectionKind, stored: Destination) -> Destination | 
     return answer if isinstance(answer, Later | Refused) else Destination(answer, stored.secrets)
 
 
-def add(user: User, kind: ConnectionKind, destination: Destination, label: str, *, checked: bool) -> Connection:
+def add(
+    user: User,
+    kind: ConnectionKind,
+    destination: Destination,
+    label: str,
+    *,
+    checked: bool,
+    connection_id: UUID | None = None,
+) -> Connection:
     """Add a connection; `checked`: its source has answered to it. The label defaults to the kind's.
 
-    Raises NotPossible.
+    Raises NotPossible, and IntegrityError if `connection_id`, from a form, exists already.
     """
     with lock_user(user):
         if Connection.objects.for_user(user).count() >= settings.MOST_CONNECTIONS:
@@ -56,7 +66,7 @@ def add(user: User, kind: ConnectionKind, destination: Destination, label: str, 
                 _("You have %(count)s connections, which is the limit. Remove one.")
                 % {"count": settings.MOST_CONNECTIONS}
             )
-        connection = Connection(user=user, kind=kind.name, label=label or str(kind.label))
+        connection = Connection(id=connection_id or uuid7(), user=user, kind=kind.name, label=label or str(kind.label))
         if checked:
             connection.verified_at = connection.working_since = Now()
         connection.hold(destination)

@@ -16,7 +16,7 @@ from jobs.changes import connections as changes
 from jobs.changes.connection_form import ConnectionForm
 from jobs.checks.recording import queue_of
 from jobs.models import Connection
-from people.access.requests import PersonRequest, person_action, person_form, person_page, posted
+from people.access.requests import PersonRequest, made_once, person_action, person_form, person_page, posted
 
 _USES = 20
 
@@ -33,19 +33,25 @@ def choose(request: PersonRequest) -> HttpResponse:
     return render(request, "jobs/connection_choose.html", {"kinds": connections.all()})
 
 
+def _to_list(request: PersonRequest) -> HttpResponse:
+    connection = Connection.objects.own(request.user, id=request.made_as)
+    messages.success(request, _("“%(label)s” is connected.") % {"label": connection.label})
+    return redirect("jobs:connections")
+
+
 @person_form
+@made_once(_to_list)
 def add(request: PersonRequest, source: str) -> HttpResponse:
     if (kind := connections.find(source)) is None:
         raise Http404
     form = ConnectionForm(request.user, kind, posted(request))
     if request.method == "POST" and form.is_valid():
         try:
-            added = form.save()
+            form.save(request.made_as)
         except NotPossible as refusal:
             form.details.add_error(None, str(refusal))
         else:
-            messages.success(request, _("“%(label)s” is connected.") % {"label": added.label})
-            return redirect("jobs:connections")
+            return _to_list(request)
     return render(request, "jobs/connection_add.html", {"kind": kind, "form": form})
 
 

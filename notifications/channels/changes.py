@@ -53,15 +53,16 @@ class SecondInbox(Exception):
     """The person already has an inbox; a second one would show each message twice."""
 
 
-def add(user: User, kind: str, cleaned: Mapping[str, Any], label: str = "") -> Channel:
+def add(user: User, kind: str, cleaned: Mapping[str, Any], label: str = "", channel_id: UUID | None = None) -> Channel:
     """Add a channel on the provider `kind` from its form's cleaned data; the label defaults to the provider's.
 
-    Raises SecondInbox, ChannelRefused, `verification.CodeRefused`, `providers.UnknownProvider`.
+    Raises SecondInbox, ChannelRefused, `verification.CodeRefused`, `providers.UnknownProvider`, and IntegrityError if
+    `channel_id`, from a form, exists already.
     """
-    return add_at(user, kind, providers.get(kind).destination(cleaned), label)
+    return add_at(user, kind, providers.get(kind).destination(cleaned), label, channel_id)
 
 
-def add_at(user: User, kind: str, destination: Destination, label: str = "") -> Channel:
+def add_at(user: User, kind: str, destination: Destination, label: str = "", channel_id: UUID | None = None) -> Channel:
     """As `add`, with the destination itself, whose secrets may be missing."""
     with lock_user(user):
         own = Channel.objects.for_user(user)
@@ -73,7 +74,7 @@ def add_at(user: User, kind: str, destination: Destination, label: str = "") -> 
         provider = providers.get(kind)
         if kind in ("team", "on_call") and not (user.is_team and not own.filter(provider=kind).exists()):
             raise ChannelRefused(_("Only a team has such a channel, and one is enough."))
-        channel = Channel(user=user, provider=kind, label=label or str(provider.label))
+        channel = Channel(id=channel_id or uuid7(), user=user, provider=kind, label=label or str(provider.label))
         channel.hold(destination)
         _check_rights(user, channel.address)
         _reset_verification(channel)

@@ -26,7 +26,7 @@ from notifications.providers import web_push
 from notifications.providers.base import Provider
 from notifications.providers.board import Board
 from notifications.web import channel_check
-from people.access.requests import PersonRequest, person_action, person_form, person_page, posted
+from people.access.requests import PersonRequest, made_once, person_action, person_form, person_page, posted
 
 _USES = 20
 # Waiting messages of a queue are counted up to here.
@@ -68,14 +68,31 @@ def choose(request: PersonRequest) -> HttpResponse:
     return render(request, "notifications/channel_choose.html", {"providers": offered})
 
 
+def _to_added(request: PersonRequest) -> HttpResponse:
+    """To what comes next for the channel that the form has made. Who sends it again is shown no secret again."""
+    channel = Channel.objects.own(request.user, id=request.made_as)
+    if _provider(channel.provider).revealed:
+        return redirect("notifications:channel-secret", channel.id)
+    if channel.verified_at is None:
+        return redirect("notifications:channel-verify", channel.id)
+    if channel.provider == Board.kind:
+        return redirect("notifications:board", channel.id)
+    messages.success(
+        request, _("“%(label)s” is ready. Send a test to check that it arrives.") % {"label": channel.label}
+    )
+    return redirect(f"{reverse('notifications:channels')}#channel-{channel.id}")
+
+
 @person_form
+@made_once(_to_added)
 def add(request: PersonRequest, kind: str) -> HttpResponse:
     provider = _provider(kind)
     data = posted(request)
     details, label = provider.form(data), LabelForm(data)
     if data is not None and address_checks.are_valid(request.user.pk, details, label):
         try:
-            channel = changes.add(request.user, kind, details.cleaned_data, label.cleaned_data["label"])
+            cleaned, name = details.cleaned_data, label.cleaned_data["label"]
+            channel = changes.add(request.user, kind, cleaned, name, request.made_as)
         except changes.SecondInbox:
             messages.info(request, _("You already have an inbox."))
             return redirect("notifications:channels")
@@ -84,16 +101,7 @@ def add(request: PersonRequest, kind: str) -> HttpResponse:
             return _add_page(request, provider, details, label)
         if channel.verified_at is None:
             channel_check.send_code(request, channel)
-        if provider.revealed:
-            return _to_secret(request, channel)
-        if channel.verified_at is None:
-            return redirect("notifications:channel-verify", channel.id)
-        if kind == Board.kind:
-            return redirect("notifications:board", channel.id)
-        messages.success(
-            request, _("“%(label)s” is ready. Send a test to check that it arrives.") % {"label": channel.label}
-        )
-        return redirect(f"{reverse('notifications:channels')}#channel-{channel.id}")
+        return _to_secret(request, channel) if provider.revealed else _to_added(request)
     return _add_page(request, provider, details, label)
 
 

@@ -1,17 +1,23 @@
 """Views for who is signed in: the type of their requests, and their decorators."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import wraps
 from typing import Concatenate, ParamSpec
+from uuid import UUID
 
 from allauth.account.decorators import reauthentication_required
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, QueryDict
+from django.db import IntegrityError
+from django.http import Http404, HttpRequest, QueryDict
 from django.http.response import HttpResponseBase
+from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_htmx.middleware import HtmxDetails
+from psycopg.errors import UniqueViolation
 
+from common.uuid7 import is_recent, uuid7
 from people.access import acting
 from people.models import Membership, User
 
@@ -23,6 +29,8 @@ class PersonRequest(HttpRequest):
     acting: Membership
     """Only where the person acts for a team."""
     htmx: HtmxDetails
+    made_as: UUID
+    """Only in views that are `made_once`."""
 
 
 def posted(request: HttpRequest) -> QueryDict | None:
@@ -51,6 +59,35 @@ def person_action(view: View[P]) -> View[P]:
 def person_form(view: View[P]) -> View[P]:
     """For who is signed in: a GET shows a form, and a POST sends it."""
     return login_required(require_http_methods(["GET", "HEAD", "POST"])(view))
+
+
+def made_once(again: View[[]]) -> Callable[[View[P]], View[P]]:
+    """For a form whose row gets the id `request.made_as`, which its page has.
+
+    `again` answers if it is sent again, and raises Http404 where there is no such row.
+    """
+
+    def decorated(view: View[P]) -> View[P]:
+        @wraps(view)
+        def once(request: PersonRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+            request.made_as, sent = uuid7(), request.POST.get("made_as", "")
+            with suppress(ValueError):
+                if is_recent(UUID(sent), timezone.now()):
+                    request.made_as = UUID(sent)
+            if str(request.made_as) != sent:
+                return view(request, *args, **kwargs)
+            with suppress(Http404):
+                return again(request)
+            try:
+                return view(request, *args, **kwargs)
+            except IntegrityError as error:  # the same form, sent twice at once
+                if not isinstance(error.__cause__, UniqueViolation):
+                    raise
+                return again(request)
+
+        return once
+
+    return decorated
 
 
 def sensitive(view: View[P]) -> View[P]:

@@ -70,6 +70,9 @@ class OverrideForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscripta
             self.add_error(None, format_lazy(text, most=_MOST_OVERRIDES))
 
     def save(self, commit: bool = True) -> CallOverride:
-        """Also deletes those of the team that have ended. The caller holds the team's lock."""
+        """Also deletes those of the team that have ended. The caller holds the team's lock.
+
+        The same as one that exists is that one: its form was sent twice.
+        """
         CallOverride.objects.filter(member__team=self.team, ends_at__lte=timezone.now()).delete()
-        return super().save(commit)
+        return CallOverride.objects.filter(**self.cleaned_data).first() or super().save(commit)

@@ -16,6 +16,7 @@ from allauth.account.models import EmailAddress
 from django.conf import settings
 from django.db.models import F, QuerySet
 from django.dispatch import Signal
+from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -74,12 +75,11 @@ def _refuse_another(person: User) -> None:
         )
 
 
-def create(person: User, name: str) -> User:
-    """Create a team with the person as its owner. Raises TeamRefusal."""
+def create(person: User, name: str, key: UUID | None = None) -> User:
+    """Create a team with the person as its owner. Raises TeamRefusal, and IntegrityError where `key` has made one."""
     with lock_user(person):
         _refuse_another(person)
-        # An address at which no mail arrives: nobody can reset a password with it.
-        team = User(email=f"team-{uuid7().hex}@team.invalid", name=name, is_team=True)
+        team = User(email=_email(key or uuid7()), name=name, is_team=True)
         team.time_zone, team.language = person.time_zone, person.language
         team.set_unusable_password()
         team.save()
@@ -87,6 +87,16 @@ def create(person: User, name: str) -> User:
         created.send(User, user=team)
     security_log.record(SecurityEvent.Type.TEAM_JOINED, person, team=name, role=Role.OWNER)
     return team
+
+
+def find_made(person: User, key: UUID) -> User:
+    """The team that they made as `key`. Raises Http404."""
+    return get_object_or_404(User.objects.filter(members__person=person, is_active=True), email=_email(key))
+
+
+def _email(key: UUID) -> str:
+    """An address at which no mail arrives: nobody can reset a password with it."""
+    return f"team-{key.hex}@team.invalid"
 
 
 @contextmanager

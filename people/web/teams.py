@@ -22,7 +22,7 @@ from common.database.damaged import readable
 from common.redis.request_limiter import limit_page
 from people import teams
 from people.access import acting
-from people.access.requests import PersonRequest, own_path, person_action, person_form, posted, sensitive
+from people.access.requests import PersonRequest, made_once, own_path, person_action, person_form, posted, sensitive
 from people.account import deletion
 from people.account.override_form import OverrideForm
 from people.models import CallOverride, Invitation, Membership, OnCall, Role, User
@@ -33,12 +33,13 @@ from people.web.team_forms import InvitationForm, OnCallForm, TeamForm, TurnForm
 
 
 @person_form
+@made_once(lambda request: redirect("people:team", teams.find_made(request.user, request.made_as).pk))
 def team_list(request: PersonRequest) -> HttpResponse:
     """Teams of who is signed in, and invitations to their addresses; a POST makes a team."""
     form = TeamForm(posted(request))
     if form.is_valid():
         try:
-            team = teams.create(request.user, form.cleaned_data["name"])
+            team = teams.create(request.user, form.cleaned_data["name"], request.made_as)
         except TeamRefusal as refusal:
             form.add_error(None, str(refusal))
         else:

@@ -5,12 +5,12 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _, gettext_lazy, pgettext_lazy
 
-from people.access.requests import PersonRequest, person_form, posted
+from people.access.requests import PersonRequest, made_once, person_form, posted
 from people.user_lock import with_user_lock
 from schedules.changes import editing
 from schedules.firing import fire
@@ -32,21 +32,16 @@ PRESETS = {
 
 @person_form
 @with_user_lock
+@made_once(lambda request: redirect("schedules:detail", Schedule.objects.own(request.user, id=request.made_as).id))
 def new(request: PersonRequest) -> HttpResponse:
     now = fire.read_clock().now
     reading = _read(request, request.GET["quick"], request.user.time_zone, now) if "quick" in request.GET else None
     filled = reading.fields if reading else _on_day(request, now)
     form = ReminderForm(_posted(request, now), user=request.user, now=now, filled=filled)
-    made = Schedule.objects.for_user(request.user).written(request.POST.get("made_as", ""))
-    if made is not None:  # the same form, sent again
-        return redirect("schedules:detail", made.id)
     other_time = _other_time(request, form, now)
     if form.is_valid() and other_time is None:
-        try:
-            with transaction.atomic():
-                schedule = editing.create(form.as_schedule(), form.ordered(), now)
-        except IntegrityError:  # the same form, sent twice at once
-            return redirect("schedules:detail", form.cleaned_data["made_as"])
+        with transaction.atomic():
+            schedule = editing.create(form.as_schedule(), form.ordered(), now)
         messages.success(request, _("“%(title)s” is created.") % {"title": schedule.title})
         return redirect("schedules:detail", schedule.id)
     context = {"form": form, "reading": reading, "fills": True, "presets": PRESETS, "other_time": other_time}

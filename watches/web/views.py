@@ -5,7 +5,6 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.db import IntegrityError
 from django.db.models import QuerySet
 from django.db.models.functions import Left, Length
 from django.http import HttpResponse
@@ -16,7 +15,7 @@ from django.utils.translation import gettext as _
 from common.admin.base import as_uuid
 from events.models import Event
 from events.runs import incidents
-from people.access.requests import PersonRequest, person_action, person_form, person_page, posted
+from people.access.requests import PersonRequest, made_once, person_action, person_form, person_page, posted
 from people.user_lock import with_user_lock
 from schedules.firing.fire import read_clock
 from watches import changes, inputs, timing
@@ -74,16 +73,11 @@ def output(request: PersonRequest, watch_id: UUID, ping_id: UUID) -> HttpRespons
 
 @person_form
 @with_user_lock
+@made_once(lambda request: redirect("watches:detail", Watch.objects.own(request.user, id=request.made_as).id))
 def new(request: PersonRequest) -> HttpResponse:
-    made_as = as_uuid(request.POST.get("made_as", ""))
-    if made_as is not None and Watch.objects.for_user(request.user).filter(id=made_as).exists():
-        return redirect("watches:detail", made_as)  # by this form, which is sent again
     form = WatchForm(posted(request), user=request.user, now=read_clock().now)
     if form.is_valid():
-        try:
-            watch = changes.create(form.as_watch(), form.ordered())
-        except IntegrityError:  # the same form, sent twice at once
-            return redirect("watches:detail", form.cleaned_data["made_as"])
+        watch = changes.create(form.as_watch(), form.ordered())
         messages.success(request, _("“%(name)s” waits for its first ping.") % {"name": watch.name})
         return redirect("watches:detail", watch.id)
     return render(request, "watches/form.html", {"form": form})

@@ -5,13 +5,16 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import timedelta
+from functools import partial
 from typing import Any
 from unittest.mock import Mock
 from uuid import uuid4
 
 import pytest
-from django.db import DatabaseError
+from django.db import DatabaseError, connection
 from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
@@ -26,7 +29,8 @@ from events.tasks import REQUESTS, prune as prune_events
 from notifications.models import Notification
 from notifications.net import chain
 from people.models import User
-from tests.make import make_channel, make_user
+from tests.db.locks import locked, wait_for_a_lock
+from tests.make import make_channel, make_user, signed_in
 from tests.unit.events.test_schemes import STANDARD, github, standard, stripe
 
 TOKEN = "f" * 48
@@ -69,6 +73,13 @@ def post(body: Any, headers: dict[str, str] | None = None, token: str = TOKEN) -
     return Client(enforce_csrf_checks=True).generic(
         "POST", f"/in/{token}", raw, content_type="application/json", headers=headers or {}
     )
+
+
+def in_thread(call: Callable[[], Any]) -> Any:
+    try:
+        return call()
+    finally:
+        connection.close()
 
 
 def test_a_heartbeat_of_uptime_kuma_becomes_one_alert() -> None:
@@ -321,6 +332,37 @@ def test_a_replay_is_a_new_event_even_of_what_was_refused() -> None:
     receive.replay(address, refused)
     assert Event.objects.count() == 2
     assert list(Event.objects.values_list("data", flat=True)) == [ORDER, ORDER]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_post_to_an_address_that_is_removed_meanwhile_is_not_found() -> None:
+    address = make_address()
+    with locked("events_inboundaddress", address.id, "UPDATE") as other, ThreadPoolExecutor(1) as pool:
+        sent = pool.submit(in_thread, partial(post, ORDER))
+        wait_for_a_lock()
+        other.execute("DELETE FROM events_inboundaddress")
+        other.commit()
+        assert sent.result().status_code == 404
+    assert not Event.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_address_is_removed_with_a_post_that_comes_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    address = make_address()
+    browser, trim = signed_in(address.user), receive.change
+    with ThreadPoolExecutor(1) as pool:
+        removals: list[Future[Any]] = []
+
+        def remove_meanwhile(*statement: Any) -> int:
+            """Behind the insert of the request."""
+            removals.append(pool.submit(in_thread, partial(browser.post, f"/inbound/{address.id}/remove")))
+            wait_for_a_lock()
+            return trim(*statement)
+
+        monkeypatch.setattr(receive, "change", remove_meanwhile)
+        assert post(ORDER).status_code == 202
+        assert removals[0].result().status_code == 302
+    assert (InboundAddress.objects.count(), Event.objects.count()) == (0, 1)
 
 
 def test_githubs_json_in_a_form_is_read() -> None:
