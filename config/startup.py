@@ -7,12 +7,14 @@ While the database is away or empty, nothing is known, and a process starts.
 
 from contextlib import ExitStack, closing
 
+from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, InterfaceError, NotSupportedError, connection, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from common.database import postgres, schema
 from config.environment.env import Misconfigured
+from jobs import kinds
 from notifications.channels import key_rotation
 
 is_done = False
@@ -23,6 +25,7 @@ def check() -> None:
     """Raise Misconfigured where work would fail, or be lost. Returns this thread's connection."""
     if is_done:
         return
+    _check_job_queues()
     try:
         _check_pooler()
         if difference := schema.difference():
@@ -35,6 +38,12 @@ def check() -> None:
             raise
     finally:
         connection.close()
+
+
+def _check_job_queues() -> None:
+    if unknown := settings.JOB_QUEUES.keys() - (existing := {kind.name for kind in kinds.all()}):
+        problem = f"names “{min(unknown)}”, which is not a kind of job: they are {', '.join(sorted(existing))}"
+        raise Misconfigured("JOB_QUEUES", problem, "web_value=slow,feed=slow")
 
 
 def _check_pooler() -> None:

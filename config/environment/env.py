@@ -76,6 +76,13 @@ def hosts(name: str, default: list[str]) -> list[str]:
     return [part[0] for part in _parts(name, "[^/]+", "the name of a host", "carillon.example.org", default)]
 
 
+def host(name: str) -> str:
+    """The name of a host; empty: none."""
+    if (value := text(name, "")) and re.fullmatch(r"[A-Za-z0-9-]{1,63}(\.[A-Za-z0-9-]{1,63})*", value) is None:
+        raise Misconfigured(name, f"is “{value}”, which is not the name of a host", "ping.example.org")
+    return value
+
+
 _LONGEST_SPREAD = 3_600
 _MOST_WAITS, _LONGEST_WAIT = 50, 7 * 86_400
 

@@ -10,6 +10,8 @@ from django.utils import timezone
 
 from common.parsing import pool
 from common.redis import served_queues
+from config import startup
+from config.environment.env import Misconfigured
 from jobs.checks.kind import CheckKind
 from jobs.models import Connection, Job, Memory
 from jobs.models.job import OnError
@@ -171,6 +173,12 @@ def test_two_jobs_that_decide_from_the_same_memory_do_not_both_speak(monkeypatch
     assert first.available_at <= timezone.now()  # it begins again at once
     assert check(first).state == "decided"
     assert said() == ["It is seven"]
+
+
+def test_no_process_starts_with_a_queue_for_a_kind_that_does_not_exist(settings: Any) -> None:
+    settings.JOB_QUEUES = {"web_value": "slow", "web_vlaue": "slow"}
+    with pytest.raises(Misconfigured, match="JOB_QUEUES names “web_vlaue”, which is not a kind of job"):
+        startup.check()
 
 
 def test_a_kind_with_a_queue_of_its_own_is_published_there_and_its_worker_missed(

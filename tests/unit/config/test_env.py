@@ -60,6 +60,15 @@ def test_a_list_is_separated_by_commas_and_forgives_blanks(monkeypatch: pytest.M
             for value in ("*", "app.example.org", "https://example.org,https://app.example.org/path")
         ],
         *[
+            (lambda: env.host("PING_DOMAIN"), "PING_DOMAIN", value)
+            for value in (
+                "https://ping.example.org",
+                "ping.example.org:25",
+                "@ping.example.org",
+                "a.example, b.example",
+            )
+        ],
+        *[
             (lambda: env.mailbox("MAIL_RETURN_PATH"), "MAIL_RETURN_PATH", value)
             for value in ("bounces", "@example.org", "Bounces <b@example.org>", "b@example.org, c@example.org")
         ],
