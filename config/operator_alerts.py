@@ -85,7 +85,8 @@ class OperatorAlerts(threading.Thread):
             if not self._operators or hold.is_on():
                 return [], False
             if self._unrecorded:
-                operators.update(self._operators, [*self._unrecorded.values()], _ALL, is_direct=True)
+                every = {key.partition(":")[0] for key in operators.open_keys()}
+                operators.update(self._operators, [*self._unrecorded.values()], every, is_direct=True)
             open_keys = operators.open_keys()
             result, unknown = _find(open_keys, broker, queues)
             if any(problem.check == "beat" for problem in result) and not _is_away(broker):
@@ -105,12 +106,6 @@ class OperatorAlerts(threading.Thread):
                 with languages.override(operator.user.language):
                     if problem.words:
                         _send(Alert(operator, problem.key, problem.words()))
-
-
-_ALL = {
-    *("backup", "beat", "broker", "database", "dead", "disk", "late"),
-    *("periodic", "provider", "queue", "redis", "schedule"),
-}
 
 
 def _is_away(broker: list[Problem]) -> bool:

@@ -50,11 +50,10 @@ FLOWS = env.listing("FLOWS", [])  # packages of flows beside Carillon's own
 ROOT_URLCONF = "config.urls"
 
 # --- Secrets: with the embedded PostgreSQL they are generated once in var/; otherwise they are required --------------
-_kept_key = embedded.kept_secret("secret-key") if _embedded_database else None
+_kept_key = embedded.kept("secret-key", 48) if _embedded_database else None
 SECRET_KEY = env.signing_key(env.secret("SECRET_KEY", default=_kept_key), DEBUG)
-ENCRYPTION_KEYS = env.encryption_keys(
-    env.secret("ENCRYPTION_KEYS", default=embedded.kept_fernet_key("encryption-key") if _embedded_database else None)
-)
+_kept_key = embedded.kept("encryption-key", 32) if _embedded_database else None
+ENCRYPTION_KEYS = env.encryption_keys(env.secret("ENCRYPTION_KEYS", default=_kept_key))
 # Old keys verify links in messages that were already sent.
 SECRET_KEY_FALLBACKS = [key for key in env.secret("SECRET_KEY_FALLBACKS", "").split(",") if key]
 

@@ -9,8 +9,7 @@ from contextlib import ExitStack, closing
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
-from django.db import DEFAULT_DB_ALIAS, DatabaseError, InterfaceError, NotSupportedError, connection, connections
-from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db import DatabaseError, InterfaceError, NotSupportedError, connection
 
 from common.database import postgres, schema
 from config.environment.env import Misconfigured
@@ -49,7 +48,7 @@ def _check_job_queues() -> None:
 def _check_pooler() -> None:
     """Execute a prepared statement on a connection whose session another one has taken, as behind a pooler."""
     with ExitStack() as opened:
-        ours, other = (opened.enter_context(closing(_session())) for _ in range(2))
+        ours, other = (opened.enter_context(closing(postgres.own_connection())) for _ in range(2))
         postgres.execute("SELECT %(number)s::int", {"number": 1}, ours)
         with other.cursor() as cursor:
             cursor.execute("BEGIN; SELECT 1")
@@ -65,12 +64,6 @@ def _check_pooler() -> None:
             raise Misconfigured(
                 "DATABASE_URL", problem, "postgresql://carillon:password@127.0.0.1:5432/carillon"
             ) from None
-
-
-def _session() -> BaseDatabaseWrapper:
-    database = connections[DEFAULT_DB_ALIAS].copy()
-    database.settings_dict["OPTIONS"].pop("pool", None)
-    return database
 
 
 def _check_keys() -> None:

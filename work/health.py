@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from common.database.postgres import query
 from common.uuid7 import first_of
-from work.kinds import KINDS, Kind
+from work.kinds import Kind, of_all
 from work.models import Rollup
 from work.totals import EDGES, MINUTE
 
@@ -129,7 +129,7 @@ def hours(kind: Kind[Any]) -> list[Any]:
 
 def waiting() -> list[Any]:
     """For each kind, how many wait for a worker, how many of them are `late`, and the `oldest`'s seconds since due."""
-    return query(_of_all(_WAITING), {"late": LATE, "most": MOST})
+    return query(of_all(_WAITING), {"late": LATE, "most": MOST})
 
 
 def speed() -> dict[tuple[str, int], Any]:
@@ -140,35 +140,31 @@ def speed() -> dict[tuple[str, int], Any]:
     now = timezone.now()
     hour, day = now - timedelta(hours=1), now - timedelta(days=1)
     since = {"hour": first_of(hour), "day": first_of(day), "before": first_of(day - timedelta(hours=1))}
-    return {(row.kind, row.ago): row for row in query(_of_all(_SPEED), since | {"most": MOST})}
+    return {(row.kind, row.ago): row for row in query(of_all(_SPEED), since | {"most": MOST})}
 
 
 def growth() -> dict[str, Any]:
     """By kind: the `count` of the past 24 hours, and the `bytes` of all `rows` (an estimate) with their tries."""
-    rows = query(_of_all(_GROWTH), {"day": first_of(timezone.now() - timedelta(days=1)), "most": MOST})
+    rows = query(of_all(_GROWTH), {"day": first_of(timezone.now() - timedelta(days=1)), "most": MOST})
     return {row.kind: row for row in rows}
 
 
 def people(lines: int) -> list[Any]:
     """The people for whom most was recorded in the past 24 hours, by kind: `person` is their key."""
     day = first_of(timezone.now() - timedelta(days=1))
-    rows = query(_of_all(_PEOPLE), {"day": day, "most": MOST, "lines": lines})
+    rows = query(of_all(_PEOPLE), {"day": day, "most": MOST, "lines": lines})
     return sorted(rows, key=lambda row: (-row.count, row.kind, row.person))[:lines]
 
 
 def dead() -> list[Any]:
     """For each kind, how many dead letters wait for a decision; at most `MOST`."""
-    return query(_of_all(_DEAD_NOW), {"most": MOST})
+    return query(of_all(_DEAD_NOW), {"most": MOST})
 
 
 def causes(lines: int) -> list[Any]:
     """The causes of the dead letters that wait, of all kinds: `count`, the `last` one and its reason; most first."""
-    rows = query(_of_all(_CAUSES), {"lines": lines, "most": MOST})
+    rows = query(of_all(_CAUSES), {"lines": lines, "most": MOST})
     return sorted(rows, key=lambda row: (-row.count, row.kind, row.cause))[:lines]
-
-
-def _of_all(statement: str) -> str:
-    return " UNION ALL ".join(f"({kind.sql(statement)})" for kind in KINDS.values())
 
 
 def processed(kind: Kind[Any]) -> list[Any]:

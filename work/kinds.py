@@ -273,6 +273,11 @@ class Kind(Generic[C]):
         )
 
 
+def of_all(statement: str) -> str:
+    """One statement of those of all kinds."""
+    return " UNION ALL ".join(f"({kind.sql(statement)})" for kind in KINDS.values())
+
+
 def _loaded(claim: type[Lease]) -> dict[str, Loaded]:
     """How each field is loaded."""
     hints = get_type_hints(claim, include_extras=True)

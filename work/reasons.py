@@ -124,19 +124,16 @@ def cause_of(handler: str, reason: Reason, state: str) -> str:
     return re.sub(r"[^a-z0-9_-]+", "-", "-".join([handler, reason.code, *details]).lower())[: 64 - len(end)] + end
 
 
-def _with_sentences(params: Mapping[str, object], depth: int) -> dict[str, object]:
-    """The parameters, with a sentence in place of each that is a code with parameters itself."""
-    return {
-        name: _sentence(str(value.get("code")), value.get("params"), depth - 1) if isinstance(value, Mapping) else value
-        for name, value in params.items()
-    }
-
-
 def _sentence(code: str, params: object, depth: int) -> str:
     if depth == 0:
         return "…"
-    given = _with_sentences(params, depth) if isinstance(params, Mapping) else {}
-    _load(code)
+    given = {
+        name: _sentence(str(value.get("code")), value.get("params"), depth - 1) if isinstance(value, Mapping) else value
+        for name, value in (params.items() if isinstance(params, Mapping) else ())
+    }
+    if code and code not in _CODES and code not in TEXTS:
+        for load in LOADERS:
+            load()
     if (listed := _CODES.get(code)) is None and code in TEXTS:
         return words(code, given)
     template = gettext(listed.text) if listed and listed.text else ""
@@ -144,13 +141,6 @@ def _sentence(code: str, params: object, depth: int) -> str:
         _FORMATTER.vformat(template, (), given).strip() or str(given.get("said") or code), template, given
     )
     return f"{text} {given['then']}" if "then" in given else text
-
-
-def _load(code: str) -> None:
-    """Load the modules that may have a code which is not known yet."""
-    if code and code not in _CODES and code not in TEXTS:
-        for load in LOADERS:
-            load()
 
 
 def _capitalised(text: str, template: str, given: Mapping[str, Any]) -> str:

@@ -45,11 +45,6 @@ def page(admin: Any, request: HttpRequest, *, action: str, key: str | None = Non
             *((helpers.ACTION_CHECKBOX_NAME, one) for one in selected),
         ],
     }
-    return ask(admin, request, **context)
-
-
-def ask(admin: Any, request: HttpRequest, **context: Any) -> TemplateResponse:
-    """The page that asks before `hidden`, pairs of a name and a value, is posted to the address `to`."""
     return pages.page(request, "admin/confirm.html", of=admin, **context)
 
 

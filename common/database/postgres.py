@@ -116,6 +116,13 @@ def execute(statement: str, values: Mapping[str, Any], on: BaseDatabaseWrapper |
         return psycopg.Cursor(own, row_factory=namedtuple_row).execute(statement, values)
 
 
+def own_connection(database: str = DEFAULT_DB_ALIAS) -> BaseDatabaseWrapper:
+    """A further connection, of no pool."""
+    own = connections[database].copy()
+    own.settings_dict["OPTIONS"].pop("pool", None)
+    return own
+
+
 def columns(model: type[Model], alias: str) -> str:
     """The columns of `model` for a SELECT, as `instance` takes them."""
     return ", ".join(f"{alias}.{field.column} AS {alias}_{field.column}" for field in model._meta.concrete_fields)

@@ -34,7 +34,8 @@ def read(raw: bytes, *, odd_numbers_as_text: bool = False) -> Any:
     A number that PostgreSQL or Python would not keep, such as 1e999, NaN or one of 20 digits, is refused, or becomes
     the text that was sent.
     """
-    constant, integer, number = (str, _integer_or_text, _float_or_text) if odd_numbers_as_text else _STRICT
+    strict, lenient = (_no, _integer, float), (str, _integer_or_text, _float_or_text)
+    constant, integer, number = lenient if odd_numbers_as_text else strict
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -60,7 +61,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return fields
 
 
-def _constant(name: str) -> Any:
+def _no(name: str) -> Any:
     raise Bad("json_not_a_number", name=name)
 
 
@@ -70,21 +71,12 @@ def _integer(digits: str) -> int:
     return int(digits)
 
 
-def _float(digits: str) -> float:
-    number = float(digits)
-    _check_number(number)
-    return number
-
-
 def _integer_or_text(digits: str) -> int | str:
     return int(digits) if len(digits) <= 19 else digits
 
 
 def _float_or_text(digits: str) -> float | str:
     return number if abs(number := float(digits)) <= _GREATEST else digits
-
-
-_STRICT = (_constant, _integer, _float)
 
 
 def _check_number(number: float) -> None:

@@ -21,12 +21,11 @@ from config.embedded.engine import Engine, EngineFailed
 from config.embedded.locks import exclusive, is_free, shared
 from config.embedded.postgres import Postgres
 from config.embedded.redis import Redis
-from config.embedded.var import CHECKOUT, close_var, kept_fernet_key, kept_secret, say, var_dir
+from config.embedded.var import CHECKOUT, close_var, kept, say, var_dir
 
 __all__ = [
     "EngineFailed",
-    "kept_fernet_key",
-    "kept_secret",
+    "kept",
     "leave",
     "look_after",
     "postgres_programs",

@@ -3,6 +3,7 @@
 import os
 import stat
 import sys
+from base64 import urlsafe_b64encode
 from contextlib import suppress
 from pathlib import Path
 
@@ -41,27 +42,14 @@ def say(line: str) -> None:
     sys.stderr.flush()
 
 
-def kept_secret(name: str) -> str:
-    """A random text, generated once and stored in `var/<name>`."""
-    import secrets
-
-    return _kept(name, secrets.token_urlsafe(50))
-
-
-def kept_fernet_key(name: str) -> str:
-    """A Fernet key, generated once and stored in `var/<name>`."""
-    from cryptography.fernet import Fernet  # not in keepers
-
-    return _kept(name, Fernet.generate_key().decode())
-
-
-def _kept(name: str, fresh: str) -> str:
+def kept(name: str, size: int) -> str:
+    """A random text in base64url, of so many bytes, generated once and stored in `var/<name>`."""
     path = var_dir() / name
     path.parent.mkdir(parents=True, exist_ok=True)
     with suppress(FileExistsError):
         aside = path.with_name(f".{name}-{os.getpid()}")
         with open(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-            file.write(fresh)
+            file.write(urlsafe_b64encode(os.urandom(size)).decode())
         try:
             path.hardlink_to(aside)  # atomic: of two processes, the first wins
         finally:

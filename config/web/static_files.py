@@ -3,7 +3,6 @@
 `ManifestStaticFilesStorage` would need `collectstatic`, and a folder that the process may write to, before each start.
 """
 
-import gzip
 import re
 from contextlib import nullcontext
 from functools import cache
@@ -19,6 +18,8 @@ from django.contrib.staticfiles.storage import StaticFilesStorage
 from django.http import HttpRequest, HttpResponse
 from whitenoise.compress import Compressor
 from whitenoise.middleware import WhiteNoiseMiddleware
+
+_compresses = Compressor(quiet=True).should_compress
 
 
 class HashedNames(StaticFilesStorage):
@@ -69,27 +70,7 @@ class StaticFiles(WhiteNoiseMiddleware):  # type: ignore[misc]  # whitenoise shi
         del response["Content-Type"]
         for name, value in answer.headers:
             response[name] = value
-        if response.status_code == 200 and request.method == "GET" and not settings.WHITENOISE_AUTOREFRESH:
-            _compress(response, answer.file.name, request)
+        # Our middleware compresses what has no ETag, which would name other bytes; Last-Modified serves both.
+        if response.status_code == 200 and _compresses(getattr(answer.file, "name", "")):
+            del response["ETag"]
         return response
-
-
-def _compress(response: HttpResponse, path: str, request: HttpRequest) -> None:
-    if not (smaller := _gzipped(path)):
-        return
-    response["Vary"] = "Accept-Encoding"
-    if re.search(r"\bgzip\b", request.headers.get("Accept-Encoding", "")):
-        del response["ETag"]  # it names the other bytes; Last-Modified serves both
-        response["Content-Encoding"] = "gzip"
-        response["Content-Length"] = str(len(smaller))
-        response.content = smaller
-
-
-@cache
-def _gzipped(path: str) -> bytes:
-    """The file, compressed once. Empty where that saves nothing. The cache ends with the set of static files."""
-    if not Compressor(quiet=True).should_compress(path):
-        return b""
-    content = Path(path).read_bytes()
-    smaller = gzip.compress(content, mtime=0)
-    return smaller if len(smaller) < len(content) else b""

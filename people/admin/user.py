@@ -156,18 +156,11 @@ class GroupAdmin(StockGroupAdmin, SafeAdmin):
 
     owner = ""
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return _is_superuser(request) and bool(super().has_add_permission(request))
-
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return _is_superuser(request) and bool(super().has_change_permission(request, obj))
+        user = cast(User, request.user)
+        return user.is_active and user.is_superuser
 
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return _is_superuser(request) and bool(super().has_delete_permission(request, obj))
-
-
-def _is_superuser(request: HttpRequest) -> bool:
-    return bool(getattr(request.user, "is_superuser", False))
+    has_add_permission = has_delete_permission = has_change_permission
 
 
 @admin.register(Membership)

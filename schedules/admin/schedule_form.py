@@ -20,6 +20,8 @@ from schedules.firing import fire
 from schedules.inputs.reminder_form import ReminderForm
 from schedules.models import Schedule
 
+_FORM = "admin/schedules/schedule_form.html"
+
 
 class OwnerForm(forms.Form):
     """The owner of the new schedule."""
@@ -41,10 +43,12 @@ def add(model_admin: Any, request: HttpRequest) -> HttpResponse:
     key = request.GET.get("owner", "")
     is_key = key.isascii() and key.isdigit() and len(key) < 10
     if (owner := User.objects.filter(pk=key).first() if is_key else None) is None:
-        owner_form = OwnerForm(request.GET if "email" in request.GET else None)
-        if owner_form.is_valid():
-            return redirect(f"{request.path}?owner={owner_form.cleaned_data['email'].pk}")
-        return _page(model_admin, request, "owner", {"form": owner_form, "title": _("Add schedule")})
+        chosen = OwnerForm(request.GET if "email" in request.GET else None)
+        if chosen.is_valid():
+            return redirect(f"{request.path}?owner={chosen.cleaned_data['email'].pk}")
+        return owner_form.page(
+            model_admin, request, "admin/schedules/schedule_owner.html", {"form": chosen, "title": _("Add schedule")}
+        )
     if not rights.may_act_on(request, owner, "pk"):
         raise PermissionDenied
     now = fire.read_clock().now
@@ -54,7 +58,7 @@ def add(model_admin: Any, request: HttpRequest) -> HttpResponse:
             made_as = form.cleaned_data["made_as"]
             try:
                 with transaction.atomic():
-                    schedule = editing.create(form.as_schedule(), form.ordered(), now, _operator(request))
+                    schedule = editing.create(form.as_schedule(), form.ordered(), now, cast(User, request.user))
             except IntegrityError:  # the same form, sent twice
                 return _to(get_object_or_404(Schedule, id=made_as, user=owner))
             model_admin.log_addition(request, schedule, "Added.")
@@ -62,7 +66,7 @@ def add(model_admin: Any, request: HttpRequest) -> HttpResponse:
                 request, _("“%(title)s” is created for %(email)s.") % {"title": schedule.title, "email": owner.email}
             )
             return _to(schedule)
-    return _page(model_admin, request, "form", {"form": form, "title": _("Add schedule"), "owner": owner})
+    return owner_form.page(model_admin, request, _FORM, {"form": form, "title": _("Add schedule"), "owner": owner})
 
 
 def edit(model_admin: Any, request: HttpRequest, schedule_id: str) -> HttpResponse:
@@ -73,7 +77,7 @@ def edit(model_admin: Any, request: HttpRequest, schedule_id: str) -> HttpRespon
     form = ReminderForm(posted(request), user=schedule.user, now=now, schedule=schedule)
     context: dict[str, Any] = {"form": form, "title": _("Edit schedule"), "owner": schedule.user, "schedule": schedule}
     if schedule.deleted_at is None and form.is_valid():
-        context["differences"] = form.reschedule(schedule, now, _operator(request))
+        context["differences"] = form.reschedule(schedule, now, cast(User, request.user))
         if context["differences"] is None:
             model_admin.log_change(request, schedule, "Edited.")
             messages.success(request, _("“%(title)s” is saved.") % {"title": form.cleaned_data["title"]})
@@ -82,18 +86,8 @@ def edit(model_admin: Any, request: HttpRequest, schedule_id: str) -> HttpRespon
     if schedule.deleted_at is not None:
         messages.error(request, _("This schedule was deleted. Its owner can restore it."))
         return _to(schedule)
-    return _page(model_admin, request, "form", context, 409 if context.get("differences") else 200)
-
-
-def _operator(request: HttpRequest) -> User:
-    return cast(User, request.user)
+    return owner_form.page(model_admin, request, _FORM, context, 409 if context.get("differences") else 200)
 
 
 def _to(schedule: Schedule) -> HttpResponse:
     return redirect("admin:schedules_schedule_change", schedule.pk)
-
-
-def _page(
-    model_admin: Any, request: HttpRequest, name: str, context: dict[str, Any], status: int = 200
-) -> HttpResponse:
-    return owner_form.page(model_admin, request, f"admin/schedules/schedule_{name}.html", context, status)

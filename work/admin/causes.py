@@ -20,7 +20,7 @@ from django.views.decorators.http import require_POST, require_safe
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget
 
 from common.admin import columns, pages, rights
-from common.admin.confirm import Reason, ask, is_confirmed
+from common.admin.confirm import Reason, is_confirmed
 from common.texts.numbers import grouped
 from common.texts.state_words import state_word
 from common.times import durations
@@ -158,9 +158,10 @@ def _confirm_replay(admin: Any, request: HttpRequest, cause: str, form: Rate) ->
             ngettext("%(count)s stale one is skipped.", "%(count)s stale ones are skipped.", stale)
             % {"count": grouped(stale)}
         )
-    return ask(
-        admin,
+    return pages.page(
         request,
+        "admin/confirm.html",
+        of=admin,
         title=_("Replay dead letters"),
         text=" ".join(texts),
         button=_("Replay %(count)s") % {"count": grouped(count)},

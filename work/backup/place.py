@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol, cast
+from typing import Any, BinaryIO, cast
 
 import obstore
 from obstore.exceptions import BaseError
@@ -19,33 +19,13 @@ _OURS = re.compile(r"carillon-\d{8}T\d{6}Z\.age")
 _PART = ".part"
 
 
-class Place(Protocol):
-    def writer(self, name: str) -> Any:
-        """A context: what was written in it is there under `name` once it has ended without an error."""
-
-    def reader(self, name: str) -> Reader: ...
-
-    def names(self) -> list[str]:
-        """Of the backups here, the oldest first."""
-
-    def delete(self, name: str) -> None: ...
-
-
-def place(address: str) -> Place:
-    return Bucket(address) if "://" in address else Folder(Path(address))
-
-
-def open_file(address: str) -> Reader:
-    folder, _, name = address.rpartition("/")
-    return place(folder or ("/" if address.startswith("/") else ".")).reader(name)
-
-
 class Folder:
     def __init__(self, path: Path) -> None:
         self._path = path
 
     @contextmanager
     def writer(self, name: str) -> Iterator[Writer]:
+        """What was written is there under `name` once the context has ended without an error."""
         self._path.mkdir(mode=0o700, parents=True, exist_ok=True)
         for left in self._path.glob(f".carillon-*{_PART}"):  # by a process that was killed: only one writes at a time
             left.unlink(missing_ok=True)
@@ -66,6 +46,7 @@ class Folder:
         return (self._path / name).open("rb")
 
     def names(self) -> list[str]:
+        """Of the backups here, the oldest first."""
         return sorted(path.name for path in self._path.iterdir() if _OURS.fullmatch(path.name))
 
     def delete(self, name: str) -> None:
@@ -98,6 +79,18 @@ class Bucket:
     def delete(self, name: str) -> None:
         with _named_errors():
             self._store.delete(name)
+
+
+Place = Folder | Bucket
+
+
+def place(address: str) -> Place:
+    return Bucket(address) if "://" in address else Folder(Path(address))
+
+
+def open_file(address: str) -> Reader:
+    folder, _, name = address.rpartition("/")
+    return place(folder or ("/" if address.startswith("/") else ".")).reader(name)
 
 
 class _Object:

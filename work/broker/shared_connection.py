@@ -30,8 +30,7 @@ class SharedConnection:
             raise
 
     def _open(self) -> BaseDatabaseWrapper:
-        self._database = database = connections[DEFAULT_DB_ALIAS].copy()
-        database.settings_dict["OPTIONS"].pop("pool", None)
+        self._database = database = postgres.own_connection()
         database.inc_thread_sharing()
         return database
 

@@ -14,7 +14,7 @@ from django.conf import settings
 from common.database.postgres import persist
 from work.broker import backlog, fair_queue, wakes
 from work.engine import hold, recovery
-from work.kinds import KINDS, Kind
+from work.kinds import KINDS, Kind, of_all
 
 log = logging.getLogger(__name__)
 
@@ -50,7 +50,7 @@ SELECT FROM $work WHERE state = 'pending' AND expires_at <= now()
 
 def needed() -> str:
     """The SQL of rows for which `rescue` has something to do."""
-    return " UNION ALL ".join(kind.sql(_NEEDED) for kind in KINDS.values())
+    return of_all(_NEEDED)
 
 
 def _publish_due() -> int:

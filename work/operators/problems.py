@@ -23,7 +23,7 @@ from common.texts.numbers import grouped
 from work import health
 from work.backup import newest
 from work.broker import backlog
-from work.kinds import KINDS, Kind
+from work.kinds import KINDS, Kind, of_all
 from work.reasons import Reason
 
 UNSERVED = 45
@@ -86,17 +86,13 @@ SELECT '$name' AS kind, newest.*, (
 
 def dead_letters(open_keys: Collection[str]) -> list[Problem]:
     """One problem for each cause in `open_keys`, or of which something died in the past day."""
-    causes = {f"dead:{row.kind}:{row.cause}": row.cause for row in query(_of_all(_CAUSES), {"most": _MOST_CAUSES})}
+    causes = {f"dead:{row.kind}:{row.cause}": row.cause for row in query(of_all(_CAUSES), {"most": _MOST_CAUSES})}
     new = {cause for key, cause in causes.items() if key not in open_keys}
-    rows = query(_of_all(_NEWEST), {"causes": column(new), "counted": _COUNTED}) if new else []
+    rows = query(of_all(_NEWEST), {"causes": column(new), "counted": _COUNTED}) if new else []
     problems = {key: Problem(key) for key in causes if key in open_keys}
     for row in rows:
         problems.setdefault(key := f"dead:{row.kind}:{row.cause}", Problem(key, partial(_dead_letter, row)))
     return list(problems.values())
-
-
-def _of_all(statement: str) -> str:
-    return " UNION ALL ".join(f"({kind.sql(statement)})" for kind in KINDS.values())
 
 
 def _dead_letter(row: Any) -> Words:
@@ -130,7 +126,7 @@ SELECT '$name' AS kind, count(*) AS count,
 
 
 def late_work() -> list[Problem]:
-    rows = query(_of_all(_LATE), {"counted": _COUNTED, "late": health.LATE})
+    rows = query(of_all(_LATE), {"counted": _COUNTED, "late": health.LATE})
     return [
         late(row.kind, row.count, row.oldest, _COUNTED) for row in rows if row.count >= _MANY or row.oldest > _VERY_LATE
     ]

@@ -6,7 +6,8 @@ from contextlib import closing, contextmanager
 from typing import Any
 
 from django.core.management.commands.migrate import Command as Stock
-from django.db import connections
+
+from common.database.postgres import own_connection
 
 LOCK = 0x6D_69_67_72  # of PostgreSQL's advisory locks: held by the one who migrates
 
@@ -23,8 +24,7 @@ class Command(Stock):
         A transaction of a second connection holds it, since a pooler may change that of the migrations. It asks again
         instead of waiting in PostgreSQL, where an index that is made concurrently would wait for it.
         """
-        own = connections[database].copy()
-        own.settings_dict["OPTIONS"].pop("pool", None)
+        own = own_connection(database)
         with closing(own), own.cursor() as cursor:
             own.set_autocommit(False)
             cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
