@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
 
 from config.embedded.engine import Engine, EngineFailed
 from config.embedded.locks import exclusive
@@ -20,7 +19,6 @@ from config.embedded.var import var_dir
 
 _GRACE = 3.0  # seconds without a user, so that the engine survives between two commands
 _POLL_EVERY = 1.0
-_ANSWERS_WITHIN = 110.0
 _STOPS_WITHIN = 20.0
 _TRIES = 5
 
@@ -31,29 +29,27 @@ class Keeper:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.child: subprocess.Popen[bytes] | None = None
-        self.asked_to_stop = False
+        self.asked_to_stop = self.has_answered = False
+        self.tries = 0
 
     def keep(self) -> int:
         """Return the exit status: 0 after a clean stop, 1 if the engine does not start."""
         signal.signal(signal.SIGTERM, self._ask_to_stop)
         signal.signal(signal.SIGINT, self._ask_to_stop)
         woken = _waking_pipe()
-        # Adopt a server whose keeper was killed, even if it answers slowly: two servers would damage the data.
-        if self.engine.running_pid() is None:
-            try:
-                self._start()
-            except EngineFailed as failed:
-                self.engine.failure.write_text(str(failed))
-                return 1
         users: int | None = None
         used_at = time.monotonic()
         while not self.asked_to_stop:
+            # Adopt a server whose keeper was killed, even if it answers slowly: two servers would damage the data.
+            if not self._runs():
+                try:
+                    self._launch()
+                except EngineFailed as failed:
+                    self.engine.failure.write_text(str(failed))
+                    return 1
             if select.select([woken], [], [], _POLL_EVERY)[0]:
                 os.read(woken, 512)
-            if not self._runs():
-                print(f"keeper: {self.engine.title} has died; starting it again", file=sys.stderr, flush=True)  # noqa: T201
-                with suppress(EngineFailed):  # logged; tried again while there are users
-                    self._start()
+            self.has_answered = self.has_answered or self.engine.answers()
             if (users := exclusive(self.engine.home / "users")) is None:
                 used_at = time.monotonic()
             elif time.monotonic() - used_at > _GRACE:
@@ -66,20 +62,15 @@ class Keeper:
     def _ask_to_stop(self, *_: object) -> None:
         self.asked_to_stop = True
 
-    def _start(self) -> None:
-        """Try several times: children of a killed server may still hold its memory."""
-        for attempt in range(_TRIES):
-            self.child = self.engine.launch(sys.stderr.fileno())
-            deadline = time.monotonic() + _ANSWERS_WITHIN
-            while self.child.poll() is None and time.monotonic() < deadline and not self.asked_to_stop:
-                if self.engine.answers():
-                    return
-                time.sleep(0.02)
-            if self.asked_to_stop:
-                return
-            self._stop()
-            time.sleep(0.1 * (attempt + 1))
-        raise EngineFailed(self.engine.failure_reason())
+    def _launch(self) -> None:
+        """Raises EngineFailed where it has died several times and never answered."""
+        if self.tries == _TRIES and not self.has_answered:
+            raise EngineFailed(self.engine.failure_reason())
+        if self.tries:
+            print(f"keeper: {self.engine.title} has died; starting it again", file=sys.stderr, flush=True)  # noqa: T201
+            time.sleep(min(0.1 * self.tries, 1.0))  # children of a killed server may still hold its memory
+        self.child = self.engine.launch(sys.stderr.fileno())
+        self.tries += 1
 
     def _runs(self) -> bool:
         if self.child is not None:
