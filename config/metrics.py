@@ -1,6 +1,6 @@
 """`/metrics`: numbers for Prometheus, by kind of work and by provider, never by person. Off without METRICS_TOKEN."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from secrets import compare_digest
 
 from django.conf import settings
@@ -54,12 +54,8 @@ class Numbers(Collector):
         yield from self._tries()
         yield from self._work()
         yield from self._clock()
-        bytes_ = GaugeMetricFamily(
-            "carillon_table_bytes", "Size of the largest tables, with their indexes.", labels=["table"]
-        )
-        for row in query(_TABLES, [_LARGEST]):
-            bytes_.add_metric([row.name], row.bytes)
-        yield bytes_
+        sizes = {row.name: row.bytes for row in query(_TABLES, [_LARGEST])}
+        yield _gauge("carillon_table_bytes", "Size of the largest tables, with their indexes.", "table", sizes)
 
     def _tries(self) -> Iterator[Metric]:
         labels = ["kind", "handler", "outcome"]
@@ -74,19 +70,14 @@ class Numbers(Collector):
         yield from (tries, seconds)
 
     def _work(self) -> Iterator[Metric]:
-        waiting = GaugeMetricFamily(
-            "carillon_work_waiting", "Work that waits for its time or a worker.", labels=["kind"]
-        )
-        late = GaugeMetricFamily("carillon_work_late", "Of that, due for more than a minute.", labels=["kind"])
-        oldest = GaugeMetricFamily("carillon_work_oldest_seconds", "Since the oldest was due.", labels=["kind"])
-        for row in health.waiting():
-            waiting.add_metric([row.kind], row.count)
-            late.add_metric([row.kind], row.late)
-            oldest.add_metric([row.kind], row.oldest or 0)
-        dead = GaugeMetricFamily("carillon_dead_letters", "Dead letters that wait for a decision.", labels=["kind"])
-        for row in health.dead():
-            dead.add_metric([row.kind], row.count)
-        yield from (waiting, late, oldest, dead)
+        waiting, dead = health.waiting(), {row.kind: row.count for row in health.dead()}
+        for name, text, numbers in (
+            ("work_waiting", "Work that waits for its time or a worker.", {row.kind: row.count for row in waiting}),
+            ("work_late", "Of that, due for more than a minute.", {row.kind: row.late for row in waiting}),
+            ("work_oldest_seconds", "Since the oldest was due.", {row.kind: row.oldest or 0 for row in waiting}),
+            ("dead_letters", "Dead letters that wait for a decision.", dead),
+        ):
+            yield _gauge(f"carillon_{name}", text, "kind", numbers)
 
     def _clock(self) -> Iterator[Metric]:
         if (seen := heartbeat.beat_last_seen()) is not None:
@@ -104,3 +95,10 @@ class Numbers(Collector):
         yield GaugeMetricFamily("carillon_periodic_task_problems", "What /healthz/clock says of them.", value=problems)
         unserved = len(served_queues.unserved())
         yield GaugeMetricFamily("carillon_queues_unserved", "Queues that no worker serves.", value=unserved)
+
+
+def _gauge(name: str, text: str, label: str, numbers: Mapping[str, float]) -> Metric:
+    gauge = GaugeMetricFamily(name, text, labels=[label])
+    for value, number in numbers.items():
+        gauge.add_metric([value], number)
+    return gauge

@@ -46,7 +46,10 @@ def database(value: str, name: str = "DATABASE_URL") -> dict[str, Any]:
     parts = split_url(name, value, _DATABASE, of_servers=True)
     if parts.scheme not in {"postgres", "postgresql"}:
         raise Misconfigured(name, "does not start with postgresql:// (Carillon needs PostgreSQL)", _DATABASE)
-    _refuse_unknown(name, _options(name, parts, _DATABASE))
+    known = {option.keyword.decode() for option in pq.Conninfo.get_defaults()} - _NOT_FOR_US
+    if unknown := sorted(_options(name, parts, _DATABASE).keys() - known):
+        problem = f"has the option {unknown[0]}, which is not one of libpq's for a connection"
+        raise Misconfigured(name, problem, f"{_DATABASE}?application_name=carillon")
     try:
         options: dict[str, Any] = conninfo_to_dict(value)
     except ProgrammingError:
@@ -84,13 +87,6 @@ def use_connections(entry: dict[str, Any], role: str, pool: bool, is_replica: bo
         entry["OPTIONS"]["pool"] = every | of_replica
     else:
         entry["CONN_MAX_AGE"] = None
-
-
-def _refuse_unknown(name: str, given: Mapping[str, str]) -> None:
-    known = {option.keyword.decode() for option in pq.Conninfo.get_defaults()} - _NOT_FOR_US
-    if unknown := sorted(given.keys() - known):
-        problem = f"has the option {unknown[0]}, which is not one of libpq's for a connection"
-        raise Misconfigured(name, problem, f"{_DATABASE}?application_name=carillon")
 
 
 def _encryption(host: str, given: dict[str, str]) -> dict[str, str]:
