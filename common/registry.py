@@ -1,7 +1,8 @@
 """Registries: of each class that a package defines, one to a file, one object, found when it is first asked for."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from importlib import import_module
 from inspect import isabstract, isclass
@@ -39,26 +40,22 @@ class Registry(Generic[T]):
         """In the order in which pages list them."""
         objects: list[T] = []
         for package in self._packages:
-            for name in self._modules_of(package):
-                try:
-                    objects += self._objects_of(f"{package}.{name}", name)
-                except (Exception, SystemExit) as error:
-                    self._leave_out(f"{package}.{name}", error)
+            with self._left_out(package):
+                for _, name, _ in iter_modules(import_module(package).__path__):
+                    with self._left_out(f"{package}.{name}"):
+                        objects += self._objects_of(f"{package}.{name}", name)
         return {getattr(one, self._key): one for one in sorted(objects, key=lambda one: (one.position, one.label))}
 
-    def _modules_of(self, package: str) -> list[str]:
+    @contextmanager
+    def _left_out(self, path: str) -> Iterator[None]:
+        """Note what fails. Raises the error where nothing may fail."""
         try:
-            return [module_info.name for module_info in iter_modules(import_module(package).__path__)]
+            yield
         except (Exception, SystemExit) as error:
-            self._leave_out(package, error)
-            return []
-
-    def _leave_out(self, path: str, error: BaseException) -> None:
-        """Note that it fails. Raises the error where nothing may fail."""
-        if self._broken is None:
-            raise error
-        log.error("%s is left out: %s", path, type(error).__name__)
-        self._broken[path] = type(error).__name__
+            if self._broken is None:
+                raise
+            log.error("%s is left out: %s", path, type(error).__name__)
+            self._broken[path] = type(error).__name__
 
     def _objects_of(self, path: str, module_name: str) -> list[T]:
         objects: list[T] = []

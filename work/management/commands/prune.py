@@ -17,12 +17,7 @@ class Command(BaseCommand):
     def handle(self, *, dry_run: bool, **_: Any) -> None:
         current_app.loader.import_default_modules()  # each defines its retention
         for retention in Retention.all.values():
-            result = f"{retention.count():,} would be deleted" if dry_run else f"{_prune(retention):,} deleted"
+            result = (
+                f"{retention.count():,} would be deleted" if dry_run else f"{sum(iter(retention.prune, 0)):,} deleted"
+            )
             self.stdout.write(f"{retention.name}: {result} ({retention.setting}={retention.days})")
-
-
-def _prune(retention: Retention) -> int:
-    total = 0
-    while deleted := retention.prune():
-        total += deleted
-    return total
