@@ -36,6 +36,10 @@ class Done:
     before: Callable[[], object] | None = None
     shared: Any = None
 
+    @property
+    def has_effect(self) -> bool:
+        return self.effect is not None or self.before is not None
+
 
 class Overtaken(Exception):
     """Raised by an effect: another worker has changed what the claim had read. It is claimed and run again at once."""

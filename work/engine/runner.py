@@ -13,7 +13,7 @@ from common import fault_points
 from common.database.postgres import blames_no_row, is_locked, lend_connection
 from common.redis import live_wakes
 from common.texts import languages
-from work.answers import Answer, Busy, Cancel, Defer, NotStarted, Overtaken, OwnFault
+from work.answers import Answer, Busy, Cancel, Defer, Done, NotStarted, Overtaken, OwnFault
 from work.broker import load
 from work.broker.wakes import Wake, is_published, publish
 from work.engine import log_lines
@@ -140,21 +140,16 @@ def finish(kind: Kind[C], claimed: C, answer: Answer, jitter: float | None = Non
 
 def _finish_unsettled(kind: Kind[C], claimed: C, answer: Answer, error: Exception, jitter: float | None) -> None:
     """An effect failed, or the answer cannot be stored: nothing was written. Raises the error if no row is to blame."""
-    has_effect = getattr(answer, "effect", None) or getattr(answer, "before", None)
-    if isinstance(error, Busy) or (is_locked(error) and has_effect):
-        _come_back(kind, claimed)
+    if isinstance(error, Busy) or (is_locked(error) and isinstance(answer, Done) and answer.has_effect):
+        # Its effect needs what another transaction has locked: it is done again later, with a random part, so that many
+        # do not meet again.
+        shortest, longest = kind.waits_for_locks
+        wait = min(shortest * 2 ** min(claimed.released, 10), longest) * (0.5 + random.random())  # noqa: S311
+        _defer(kind, claimed, Defer(wait, Reason(WorkCode.LOCKED)))
     elif isinstance(answer, OwnFault) or blames_no_row(error):
         raise error
     else:
         finish(kind, claimed, _fault(kind, claimed, error), jitter)
-
-
-def _come_back(kind: Kind[C], claimed: C) -> None:
-    """Its effect needs what another transaction has locked: nothing is written, and the work is done again later."""
-    shortest, longest = kind.waits_for_locks
-    # With a random part, so that many do not meet again.
-    wait = min(shortest * 2 ** min(claimed.released, 10), longest) * (0.5 + random.random())  # noqa: S311
-    _defer(kind, claimed, Defer(wait, Reason(WorkCode.LOCKED)))
 
 
 def _withdraw(kind: Kind[C], claimed: C, reason: Reason) -> None:

@@ -4,7 +4,7 @@ One statement does it, for one piece of work as for many, because all work pays 
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache, partial
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ from common.database import postgres
 from common.database.group_commit import Alone, Combiner
 from common.database.postgres import persist
 from common.database.rows import Json, Rows
-from work.answers import Answer
+from work.answers import Answer, Done
 from work.broker.shared_connection import SharedConnection, has_threads
 from work.engine.decision import Decision, give_back
 from work.kinds import Kind, Lease
@@ -118,18 +118,16 @@ def settle(kind: Kind[Any], lease: Lease, decision: Decision, answer: Answer | N
     error for which `postgres.is_locked` is true where the effect needs what another transaction has locked.
     """
     row = settlement(kind, lease, decision, None if answer is None else kind.follow_row(lease, answer, decision.state))
-    effect = getattr(answer, "effect", None)
-    before = getattr(answer, "before", None)
-    alone = partial(_settle, kind, row, effect, before)
+    done = answer if isinstance(answer, Done) else _NO_EFFECT
+    alone = partial(_settle, kind, row, done)
     # The result must be written if at all possible: a database that is away for seconds must not turn a success into
     # an unknown outcome. Settling twice under one token changes nothing.
-    again = partial(_settle_again, kind, row, effect, before, lease)
-    shared = getattr(answer, "shared", None)
+    again = partial(_settle_again, kind, row, done)
     try:
-        if shared is not None and has_threads():
-            closed = _with_effects(kind)((row, shared))
+        if done.shared is not None and has_threads():
+            closed = _with_effects(kind)((row, done.shared))
         else:
-            closed = persist(alone, again) if effect or before or not has_threads() else _together(kind)(row)
+            closed = persist(alone, again) if done.has_effect or not has_threads() else _together(kind)(row)
     except Alone as left:
         closed = persist(again if left.uncertain else alone, again)
     fault_points.reach("settled")
@@ -144,25 +142,28 @@ def release(kind: Kind[Any], lease: Lease, reason: Reason, wait: float | None = 
     return settle(kind, lease, give_back(reason, wait))
 
 
-_Effect = Callable[[], object] | None
+_NO_EFFECT = Done()
 
 
-def _settle(kind: Kind[Any], row: Settlement, effect: _Effect, before: _Effect) -> bool:
-    if effect is None and before is None:
+def _settle(kind: Kind[Any], row: Settlement, done: Done) -> bool:
+    if not done.has_effect:
         return write(kind, [row]) == 1
     with transaction.atomic():
-        if before is not None:
-            before()
+        if done.before is not None:
+            done.before()
         if not (settled := write(kind, [row]) == 1):
             transaction.set_rollback(True)
-        elif effect is not None:
-            effect()
+        elif done.effect is not None:
+            done.effect()
     return settled
 
 
-def _settle_again(kind: Kind[Any], row: Settlement, effect: _Effect, before: _Effect, lease: Lease) -> bool:
-    """The connection that broke may have committed the settlement before it did."""
-    return _settle(kind, row, effect, before) or _is_closed(kind, lease)
+def _settle_again(kind: Kind[Any], row: Settlement, done: Done) -> bool:
+    """The connection that broke may have committed the settlement before it could confirm that."""
+    if _settle(kind, row, done):
+        return True
+    attempts = kind.attempts._default_manager.filter(token=row.lease.token, finished_at__isnull=False)
+    return attempts.filter(**{kind.words.key: row.lease.id}).exclude(outcome="lost").exists()
 
 
 @cache
@@ -197,9 +198,3 @@ def settle_with_effects(kind: Kind[Any], given: Sequence[tuple[Settlement, Any]]
         results = kind.apply_together([shared for _, shared in given], settle_those)
     fault_points.reach("settlements-committed")
     return results
-
-
-def _is_closed(kind: Kind[Any], lease: Lease) -> bool:
-    """Whether this settlement was committed by a connection that broke before it could confirm that."""
-    attempts = kind.attempts._default_manager.filter(token=lease.token, finished_at__isnull=False)
-    return attempts.filter(**{kind.words.key: lease.id}).exclude(outcome="lost").exists()
