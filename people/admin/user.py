@@ -197,7 +197,6 @@ class MembershipAdmin(OwnedAdmin):
 @admin.register(SecurityEvent)
 class SecurityEventAdmin(OwnedAdmin):
     list_display = ("when", "type", "person", "address", "agent")
-    list_display_links = ("when",)
     list_filter = (newest_filter("type", lambda: SecurityEvent.Type.choices), Period)
     fields = (("when", "type"), "person", ("address", "agent"), "detail")
     search_help_text = _("The beginning of the person's email address, or an IP address.")

@@ -32,7 +32,6 @@ class InterventionAdmin(ReadOnlyAdmin):
 
     owner = "by"
     list_display = ("when", "what", "count", "kind", "which", "who", "reason")
-    list_display_links = ("when",)
     link_lookups = ("cause",)
     fields = (
         ("what", "count"),
