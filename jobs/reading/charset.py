@@ -25,7 +25,7 @@ _LABELS = {"windows-31j": "cp932", "iso-8859-8-i": "iso8859-8", "gb_2312-80": "g
 # What browsers read instead (encoding.spec.whatwg.org): these hold all characters of the other, and some more.
 _WIDER = {"ascii": "cp1252", "iso8859-1": "cp1252", "iso8859-9": "cp1254", "iso8859-11": "cp874", "tis-620": "cp874"}
 _WIDER |= {"gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932", "euc_kr": "cp949", "big5": "big5hkscs"}
-_BYTES = re.compile(r"utf-8|iso8859|cp125|koi8|mac")
+_BYTES = re.compile(r"utf-8|iso8859|cp[1-8]|koi8|mac")
 _IN_HEADER = re.compile(r"charset\s*=\s*[\"']?([\w.:-]{1,40})", re.IGNORECASE | re.ASCII)
 _IN_TEXT = re.compile(rb"(?:charset|encoding)\s*=\s*[\"']?([\w.:-]{1,40})", re.IGNORECASE)
 _READ, _SAMPLE, _ENOUGH = 200_000, 4_000, 24

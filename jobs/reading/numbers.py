@@ -24,12 +24,12 @@ _NUMBER = re.compile(
     r"|[0-9]+(?:[.,][0-9]+)*|(?<![\w.,/])[.,][0-9]+)"
     r"(?P<exponent>[eE][+-]?[0-9]{1,2}(?!\w))?"
     r"(?P<times>[kKM](?![\w'])|(?<=[.,][0-9])B(?!\w)|(?<=[.,][0-9])\sM(?!\w)|\s?k(?=[€$£])"
-    r"|\s?¢|\s?(?:[Cc]ents?|[Mm]io|mln|[Mm]illi?on(?:s|en|es)?|[Mm]ill|Mrd|mld|[Mm]illiarden?|bn|[Bb]illion|"
-    r"Tsd|[Tt]housand|[Tt]ausend|tys|tis|[Ll]akhs?|[Ll]acs?|[Cc]rores?|Cr|тыс|млн|млрд)(?!\w)\.?)?"
+    r"|\s?¢|\s?(?:[Cc]ents?|[Mm]io|mln|[Mm]il(?:[hjl]i?|i)[oóãõ]\w{1,3}|[Mm]ill|Mrd|mld|[Mm]il(?:li|i|j)ard\w{0,2}|bn|"
+    r"[Bb]illion|Tsd|[Tt]housand|[Tt]ausend|tys|tis|[Ll]akhs?|[Ll]acs?|[Cc]rores?|Cr|тыс|млн|млрд)(?!\w)\.?)?"
 )
 # By how the word begins; the first that fits.
-_TIMES = {"milliard": 9, "mrd": 9, "mld": 9, "m": 6, "b": 9, "k": 3, "t": 3, "la": 5, "cr": 7, "cent": -2, "¢": -2}
-_TIMES |= {"тыс": 3, "млн": 6, "млрд": 9}
+_TIMES = {"milliard": 9, "miliard": 9, "miljard": 9, "mrd": 9, "mld": 9, "m": 6, "b": 9, "k": 3, "t": 3, "la": 5}
+_TIMES |= {"cr": 7, "cent": -2, "¢": -2, "тыс": 3, "млн": 6, "млрд": 9}
 _OTHERS = {
     "\u066b": ".",
     "\u066c": "\u2019",
@@ -49,7 +49,7 @@ _DASHED = re.compile(
 _TENTH = re.compile("(?<=[.,][0-9]{2})\u2079(?![\u2070-\u2079])")
 _RAISED = re.compile("(?<=[0-9])[.,]?([\u2070\u00b9\u00b2\u00b3\u2074-\u2079]{2})(?![\u2070-\u2079])")
 # "1.299, 50" and "19 ,99".
-_SPACED = re.compile(r"(?<=[0-9])(?: ?([.,]) | ([.,]))(?=[0-9]{2}(?![0-9]))")
+_SPACED = re.compile(r"(?<=[0-9])(?: ?([.,]) | ([.,]))(?=[0-9]{2}(?![.,]?[0-9]))")
 # Switzerland's "–.95".
 _NO_WHOLE = re.compile(r"(?<=CHF |Fr\. )[-\u2212\u2013](?=\.[0-9]{2})|[-\u2212\u2013](?=\.[0-9]{2}\s?(?:CHF|Fr\.))")
 # "35€99", and "35€ 99" where no other word follows; "£35£99" and "35€99€" are two prices. Sweden's "12:50 kr".
@@ -102,6 +102,10 @@ _CODES = (
     "IDR|MYR|SEK|NOK|DKK|ISK|MXN|ARS|CLP|COP|PEN|ZAR|AED|SAR|QAR|KWD|BHD|OMR|JOD|TND|EGP|MAD|PKR|BDT|LKR|RSD|BTC|ETH"
 )
 _NAMES = "|".join([*(re.escape(name) for name in sorted(_CURRENCIES, key=len, reverse=True)), _CODES])
+# Behind a number; before one they may name something else: "Euro 6".
+_WORDS = {"Euros": "EUR", "euros": "EUR", "Euro": "EUR", "euro": "EUR", "Franken": "CHF", "reais": "BRL"}
+_WORDS |= {"dollars": "$", "Dollars": "$", "Dollar": "$", "kronor": "kr", "kroner": "kr", "Kronen": "kr"}
+_CURRENCIES |= _WORDS
 # "1.299'50 €", "€ 19 99", and "19 99 €" where that is all.
 _WHOLE = "([0-9]{1,3}(?:[., ][0-9]{3})+|[0-9]{1,6})"
 _APART = re.compile(
@@ -112,8 +116,8 @@ _APART = re.compile(
 _BEFORE = re.compile(rf"(?<![A-Za-z])(?:[A-Z]{{2,3}} ?)??(?P<unit>{_NAMES})[\s.:]{{0,2}}[-\u2212\u2013]?\s?\Z")
 _CENTS_END = re.compile(r"[.,][0-9]{2}\Z")
 _AFTER = re.compile(
-    rf"(?:(?:(?<=[.,][0-9]{{2}}) - |(?:-|\s?(?:\u2013|to|bis|a|à)\s?))(?P<until>[0-9][0-9.,]*))?\s?(?P<unit>{_NAMES})"
-    r"(?!(?<=[A-Za-z])[A-Za-z])(?P<next>[0-9][0-9., ]*)?"
+    rf"(?:(?:(?<=[.,][0-9]{{2}}) - |(?:-|\s?(?:\u2013|to|bis|a|à)\s?))(?P<until>[0-9][0-9.,]*))?\s?"
+    rf"(?P<unit>{'|'.join(_WORDS)}|{_NAMES})(?!(?<=[A-Za-z])[A-Za-z])(?P<next>[0-9][0-9., ]*)?"
 )
 # A word right before a number that names what is sold, as none of these does.
 _NAME = re.compile(
@@ -129,6 +133,12 @@ _FORMER = re.compile(
 )
 _EQUALS = re.compile(r"[^0-9=]{0,20}(?:=|≈|equals)\s*[^\s0-9]{0,3}\s?[0-9]")
 _OF_A_NAME = re.compile(r"[A-Za-z]{2}\Z", re.ASCII)
+# "7-Tage", and "H2O".
+_IN_A_NAME = re.compile(r"[0-9]+-[^\W\d_]{2}|(?<=[A-Za-z])[0-9]+[A-Za-z]")
+# The price of a unit, beside that of what is sold.
+_PER_UNIT = re.compile(
+    r"[^0-9]{0,8}(?:/\s?|per |pro |je |por |al )(?:10{0,3}\s?)?(?:k?g|[cm]?l|oz|lbs?|lit\w{1,4})\b", re.IGNORECASE
+)
 _OTHER_UNIT = re.compile(r"\s?(%|‰|°[CF]?|[kKMG]?Wh|[kcm]?m|k?g|l|h|min)(?!\w)")
 
 
@@ -184,17 +194,18 @@ def _find(text: str) -> tuple[re.Match[str] | None, str]:
 
 
 def _is_passed_over(match: re.Match[str]) -> bool:
-    """Whether it is a former price, or the one (or 100) that equals the number that follows."""
+    """Whether it is a former price, that of a unit, or the one (or 100) that equals the number that follows."""
     text, begin = match.string, match.start("digits")
     is_one = match["digits"] in ("1", "10", "100", "1000")
-    return bool(_FORMER.search(text, max(0, begin - 30), begin) or (is_one and _EQUALS.match(text, match.end())))
+    is_former = _FORMER.search(text, max(0, begin - 30), begin) or _PER_UNIT.match(text, match.end())
+    return bool(is_former or (is_one and _EQUALS.match(text, match.end())))
 
 
 def _first(text: str, matches: Sequence[re.Match[str]]) -> re.Match[str] | None:
     """The first that is no part of a name, else the first."""
     for match in matches:
         begin = match.start("digits")
-        if not _OF_A_NAME.search(text, max(0, begin - 2), begin):
+        if not (_OF_A_NAME.search(text, max(0, begin - 2), begin) or _IN_A_NAME.match(text, begin)):
             return match
         _of_name, _space, after = match["digits"].partition(" ")  # "CO2 415" looks grouped
         if after and (behind := _NUMBER.match(text, match.end("digits") - len(after))):

@@ -49,7 +49,7 @@ _CENTS = re.compile(
 )
 # The tenth of a cent of fuel, and the number of a note.
 _TENTH = re.compile(rf"(?<=[.,][0-9]{{2}}){_SUP}9{_SUP_END}")
-_NOTE = re.compile(rf"(?<=[0-9€$£]){_SUP}(?:[0-9]|\(?[0-9]{{1,2}}\)){_SUP_END}")
+_NOTE = re.compile(rf"(?:(?<=[0-9€$£¥₽₺円元원])|(?<=kr|zł|Kč|Ft)){_SUP}(?:[0-9]|\(?[0-9]{{1,2}}\)){_SUP_END}")
 
 
 def is_html(text: str) -> bool:

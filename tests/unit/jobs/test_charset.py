@@ -27,6 +27,7 @@ GRUESSE = "Grüße €"
         (GRUESSE.encode(), "text/plain; charset=us-ascii"),
         (GRUESSE.encode(), "text/plain; charset=utf-16"),
         (GRUESSE.encode(), "text/plain; charset=windows-1251"),
+        (GRUESSE.encode(), "text/plain; charset=windows-874"),
     ],
 )
 def test_text_is_decoded(body: bytes, content_type: str) -> None:

@@ -33,6 +33,7 @@ def test_prices_of_the_kinds_that_others_misread(case: dict[str, Any]) -> None:
         ("19<sup>,99 €</sup>", "19.99"),
         ("1299<sup>1</sup> €", "1299"),
         ("1299 €<sup>1)</sup>", "1299"),
+        ("12 990 kr<sup>1</sup>", "12990"),
         ("19,99<sup>2</sup> €", "19.99"),
         ("1,75<sup>9</sup> €", "1.759"),
         ("42 €<sup>99</sup>", "42.99"),
