@@ -18,7 +18,7 @@ from django.utils.cache import patch_vary_headers
 from django.utils.deprecation import MiddlewareMixin
 from django.utils.translation import gettext as _
 
-from common.database.postgres import is_locked
+from common.database.postgres import is_locked, is_orphan
 from common.redis import request_limiter, request_slots
 from common.texts import languages
 from people import teams
@@ -124,6 +124,8 @@ class FewRequestsAtOnce:
         return request_slots.enter(request, request_slots.READ, who, request_limiter.too_many_page)
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        if is_orphan(error):
+            return render(request, "404.html", status=404)
         return _busy(request) if is_locked(error) else None
 
 

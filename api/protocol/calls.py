@@ -18,7 +18,7 @@ from api.protocol import access, idempotency, words
 from api.protocol.access import ApiRequest
 from api.protocol.fields import CHOICES
 from api.protocol.problems import FieldError, Problem, conflict, damaged_row, invalid, not_found
-from common.database.postgres import is_locked, is_outage
+from common.database.postgres import is_locked, is_orphan, is_outage
 from common.forms.not_possible import NotPossible
 from common.redis import request_slots
 from common.redis.request_limiter import Verdict, messages_of, requests_of
@@ -200,11 +200,13 @@ def too_many_messages(refusal: Exception) -> Problem:
 
 
 def _of_database(error: Exception) -> Problem | None:
-    """The problem if the database is away, or another transaction holds what the call needs."""
+    """The problem if the database is away, or another transaction holds or has deleted what the call needs."""
     if is_outage(error):
         return Problem(
             503, "unavailable", "The database cannot be reached.", "Try again.", headers={"Retry-After": "10"}
         )
+    if is_orphan(error):
+        return conflict("What this refers to was deleted meanwhile. Nothing was changed.")
     if is_locked(error):
         detail = "Nothing was changed. Try again."
         return Problem(503, "locked", "Something else is being changed.", detail, headers={"Retry-After": "1"})

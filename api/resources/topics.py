@@ -16,6 +16,7 @@ from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of, of
 from api.protocol.fields import Body, Instant, Partial, Replacement, one_of, shows
 from api.protocol.problems import FieldError, invalid, require_unchanged, require_valid
+from common.database import postgres
 from common.forms import versioned_form
 from events.models import Event, Subscription, Topic
 from events.topics import changes, subscriptions
@@ -121,7 +122,7 @@ def change_topic(request: ApiRequest, slug: str, body: TopicPatch) -> HttpRespon
 def delete_topic(request: ApiRequest, slug: str) -> None:
     """With its subscriptions. Messages that were recorded are still sent."""
     with _changing(request, slug) as topic:
-        topic.delete()
+        postgres.delete(topic)
 
 
 @router.get("/{slug:slug}/events", response=paging.Page[TopicEvent], summary="List the events of a topic")

@@ -17,6 +17,7 @@ from django.db import (
     OperationalError,
     connection,
     connections,
+    transaction,
 )
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import JSONField, Model, QuerySet
@@ -85,6 +86,13 @@ def delete_in_chunks(rows: QuerySet[Any]) -> int:
     while deleted := rows.model._default_manager.filter(pk__in=rows.values("pk")[:5_000]).delete()[0]:
         total += deleted
     return total
+
+
+@transaction.atomic
+def delete(row: Model) -> None:
+    """Delete it with all that refers to it. What others are adding to it comes before, or is an orphan."""
+    list(type(row)._default_manager.select_for_update().filter(pk=row.pk))
+    row.delete()
 
 
 # Statements that PostgreSQL plans once a connection, for those that every delivery pays for.
@@ -188,6 +196,7 @@ def persist(statement: Callable[[], T], again: Callable[[], T] | None = None) ->
 _OUTAGES = ("08", "25", "53", "57")
 # A lock that is not available in time; and a deadlock.
 _TIMED_OUT, _DEADLOCK = "55P03", "40P01"
+_ORPHAN = "23503"
 # A pooler that changes the session between two statements: a prepared statement that is gone, or is another one.
 _LOST_STATEMENT = ("26", "42P05", "08P01")
 # A session in a state that no row explains (cursors, transactions, roles, databases), a disk that fails, a schema that
@@ -204,6 +213,11 @@ def is_outage(error: BaseException | None) -> bool:
 def is_locked(error: BaseException | None) -> bool:
     """Whether another transaction holds a lock for too long, or both wait for each other. It may be tried again."""
     return _state(error) in (_TIMED_OUT, _DEADLOCK)
+
+
+def is_orphan(error: BaseException | None) -> bool:
+    """Whether a row was deleted meanwhile to which those that are written refer."""
+    return _state(error) == _ORPHAN
 
 
 def blames_no_row(error: Exception) -> bool:

@@ -10,6 +10,7 @@ from django import forms
 from django.conf import settings
 from django.db import transaction
 from django.db.models.functions import Now
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils.translation import gettext as _, gettext_lazy
 
@@ -91,7 +92,7 @@ def add(topic: Topic, address: str) -> Subscription:
     sees no difference. Adding it again repeats it.
     """
     address = User.objects.normalize_email(address)
-    Topic.objects.select_for_update(no_key=True).get(id=topic.id)
+    get_object_or_404(Topic.objects.select_for_update(no_key=True), id=topic.id)
     added = Subscription.objects.filter(topic=topic).exclude(address="")
     if (listed := added.filter(address=address).first()) is None:
         if added.count() >= settings.MOST_ADDED:

@@ -9,7 +9,7 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 
-from common.database import paging
+from common.database import paging, postgres
 from common.forms import versioned_form
 from common.forms.not_possible import NotPossible
 from events.inputs import differences
@@ -100,7 +100,7 @@ def save(request: PersonRequest, form: Any) -> list[tuple[str, str, str]] | None
 def delete(request: PersonRequest, topic_id: UUID) -> HttpResponse:
     topic = _own(request, topic_id)
     if request.method == "POST":
-        topic.delete()
+        postgres.delete(topic)
         messages.success(request, _("“%(name)s” is deleted, with its subscriptions.") % {"name": topic.name})
         return redirect("events:topics")
     context = {"topic": topic, "subscribers": changes.shown_count(topic.subscribers)}  # type: ignore[attr-defined]

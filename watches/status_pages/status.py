@@ -15,7 +15,7 @@ from django.utils.feedgenerator import Atom1Feed
 from django.utils.html import linebreaks
 from django.utils.translation import gettext as _
 
-from common.database.postgres import change, column
+from common.database.postgres import change, column, delete as delete_row
 from common.texts import xml_text
 from events.models import Event
 from events.pure.types import SOURCE
@@ -89,7 +89,7 @@ def delete(page: StatusPage) -> None:
     """With its mails, of which it may have many, in chunks: Django would load them all."""
     while _delete_mails(subscriber__page=page):
         pass
-    page.delete()
+    delete_row(page)
     forget(page.slug)
 
 

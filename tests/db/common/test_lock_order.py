@@ -67,6 +67,7 @@ def test_only_what_is_deleted_is_locked_whole() -> None:
         if re.search(r"\bFOR UPDATE\b|select_for_update\((?!.*no_key=True)", path.read_text())
     }
     assert whole == {
+        "common/database/postgres.py",
         "events/topics/subscriptions.py",
         "schedules/changes/retention.py",
         "watches/status_pages/status.py",

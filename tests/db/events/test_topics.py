@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import pytest
@@ -11,6 +15,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pytest_django import Settings
 
+from common.database.postgres import is_orphan
 from events.models import Subscription, Topic
 from events.topics import changes, subscriptions
 from notifications.messages.links import LEAVE, UNSUBSCRIBE
@@ -18,7 +23,10 @@ from notifications.messages.message import Delivered
 from notifications.models import Channel, Delivery, Notification
 from people.account import deletion
 from people.models import User
+from tests.db.api.conftest import Api
+from tests.db.events.test_inbound import in_thread
 from tests.db.jobs.test_batches import handle, make_readers, make_topic, publish, subscribe
+from tests.db.locks import locked, wait_for_a_lock
 from tests.make import NOON, answers, make_channel, make_user, send_now, signed_in
 
 NEWS = {"name": "News", "slug": "news", "title": "{data.title}", "body": "{data.body}", "description": "All of it"}
@@ -47,6 +55,48 @@ def test_a_topic_is_made_edited_and_deleted_with_a_confirmation(browser: Client,
     assert (topic.name, topic.slug, topic.is_open) == ("Club", "news", True)
     assert "Delete Club?" in browser.get(f"/topics/{topic.id}/delete/").content.decode()
     browser.post(f"/topics/{topic.id}/delete/")
+    assert not Topic.objects.exists()
+
+
+@contextmanager
+def while_it_is_deleted(topic: Topic) -> Iterator[ThreadPoolExecutor]:
+    """Somebody deletes the topic, and does not commit before its block has made a call that waits."""
+    with locked("events_topic", topic.id, "UPDATE") as other, ThreadPoolExecutor(1) as pool:
+        yield pool
+        wait_for_a_lock()
+        other.execute("DELETE FROM events_topic")
+        other.commit()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_who_subscribes_to_a_topic_that_is_deleted_meanwhile_finds_none(topic: Topic, bob: User) -> None:
+    topic.is_open = True
+    topic.save()
+    api, owner = Api(bob), Api(topic.user)
+    for call, status in (
+        (partial(signed_in(bob).post, f"/subscriptions/{topic.id}/", {}), 404),
+        (partial(api, "PUT", f"/subscriptions/{topic.id}", {"channel_ids": []}), 409),
+        (partial(signed_in(topic.user).post, f"/topics/{topic.id}/", {"address": bob.email}), 404),
+        (partial(owner, "POST", "/topics/news/subscriptions", {"address": bob.email}), 404),
+        (partial(owner, "POST", "/events", {"type": "a.b", "topic": "news", "data": {}}), 409),
+    ):
+        with while_it_is_deleted(topic) as pool:
+            answer = pool.submit(in_thread, call)
+        assert answer.result().status_code == status
+        topic.save(force_insert=True)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_topic_is_deleted_also_while_somebody_subscribes(topic: Topic, bob: User) -> None:
+    event = publish(topic)
+    with ThreadPoolExecutor(2) as pool:
+        with locked("events_event", event.id):
+            deletion = pool.submit(in_thread, partial(signed_in(topic.user).post, f"/topics/{topic.id}/delete/"))
+            wait_for_a_lock()
+            joining = pool.submit(in_thread, partial(subscriptions.join, bob, topic, ()))
+            wait([joining], 1)  # it waits for the deletion
+        assert deletion.result().status_code == 302
+        assert is_orphan(joining.exception())
     assert not Topic.objects.exists()
 
 
