@@ -125,16 +125,22 @@ _NAME = re.compile(
     r"entre|por|precio|solo|à|dès|prix|pour|seulement|da|prezzo|vanaf|prijs|od|cena) ?\Z)[^\W\d_]{1,30} ?\Z",
     re.IGNORECASE,
 )
+# A former price, what is saved, and what is added.
 _FORMER = re.compile(
-    r"\b(?:statt|uvp|vorher|bisher|was|war|rrp|msrp|m\.r\.p|instead of|au lieu de|antes|invece di|"
+    r"\b(?:statt|uvp|vorher|bisher|was|war|rrp|msrp|m\.?r\.?p|sparen|ersparnis|rabatt|gutschein|zzgl|save|saved|savings|"
+    r"discount|coupon|ahorras?|descuento|économisez|remise|instead of|au lieu de|antes|invece di|"
     r"(?:original|old) price|(?:originaler|ursprünglicher|alter) preis|ancien prix|prix d.origine|"
     r"precio (?:original|anterior)|prezzo originale|[0-9] ?(?:k?g|[cm]?l|m) ?=)[\s:.]{0,3}[^\s\w]?\s?\Z",
     re.IGNORECASE,
 )
 _EQUALS = re.compile(r"[^0-9=]{0,20}(?:=|≈|equals)\s*[^\s0-9]{0,3}\s?[0-9]")
 _OF_A_NAME = re.compile(r"[A-Za-z]{2}\Z", re.ASCII)
-# "7-Tage", and "H2O".
-_IN_A_NAME = re.compile(r"[0-9]+-[^\W\d_]{2}|(?<=[A-Za-z])[0-9]+[A-Za-z]")
+# "7-Tage", "H2O", and "Ticket 4711: 3 open".
+_IN_A_NAME = re.compile(r"[0-9]+-[^\W\d_]{2}|(?<=[A-Za-z])[0-9]+[A-Za-z]|[0-9]+:\s+[0-9]")
+_DATE = re.compile(
+    r"(?<![0-9.,])(?:[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{1,2}([./])[0-9]{1,2}\1[0-9]{2,4}|[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?)"
+    r"(?![0-9])"
+)
 # The price of a unit, beside that of what is sold.
 _PER_UNIT = re.compile(
     r"[^0-9]{0,8}(?:/\s?|per |pro |je |por |al )(?:10{0,3}\s?)?(?:k?g|[cm]?l|oz|lbs?|lit\w{1,4})\b", re.IGNORECASE
@@ -202,10 +208,12 @@ def _is_passed_over(match: re.Match[str]) -> bool:
 
 
 def _first(text: str, matches: Sequence[re.Match[str]]) -> re.Match[str] | None:
-    """The first that is no part of a name, else the first."""
+    """The first that is no part of a name, a date or a time of day, else the first."""
+    dated = {at for date in _DATE.finditer(text) for at in range(*date.span())}
     for match in matches:
         begin = match.start("digits")
-        if not (_OF_A_NAME.search(text, max(0, begin - 2), begin) or _IN_A_NAME.match(text, begin)):
+        is_name = _OF_A_NAME.search(text, max(0, begin - 2), begin) or _IN_A_NAME.match(text, begin)
+        if not is_name and begin not in dated:
             return match
         _of_name, _space, after = match["digits"].partition(" ")  # "CO2 415" looks grouped
         if after and (behind := _NUMBER.match(text, match.end("digits") - len(after))):
