@@ -9,11 +9,9 @@ from contextlib import suppress
 from enum import StrEnum
 
 from allauth.account.models import EmailAddress
+from allauth.core.internal import ratelimit
 from django.utils.translation import gettext_lazy as _
 
-from common.database.encryption import hashed
-from common.redis import rate_limiter
-from common.redis.rate_limiter import Window
 from people.models import RefusedMailbox
 
 REFUSED = _(
@@ -38,7 +36,8 @@ class Purpose(StrEnum):
 MAILS_A_DAY = 5
 """The limit for one mailbox and purpose."""
 
-_MOST = {Purpose.NOTICE: 30, Purpose.ADDED: 30}
+_RATES = dict.fromkeys(Purpose, f"{MAILS_A_DAY}/d/key") | dict.fromkeys((Purpose.NOTICE, Purpose.ADDED), "30/d/key")
+
 
 # Gmail ignores dots: without this, a mailbox there has thousands of addresses, each with separate limits.
 _WITHOUT_DOTS = {"gmail.com", "googlemail.com"}
@@ -62,8 +61,11 @@ def may_send(purpose: Purpose, recipient: str) -> bool:
 
     `recipient` is a `mailbox`, or another identifier of a recipient of codes.
     """
-    key = f"mails:{purpose}:{hashed(recipient)}"
-    return rate_limiter.allows(Window(key, _MOST.get(purpose, MAILS_A_DAY), 86_400.0))
+    consumed = ratelimit.consume(
+        None, app="people", action="recipient", config={"recipient": _RATES[purpose]}, key=f"{purpose}:{recipient}",
+        limit_get=True,
+    )  # fmt: skip
+    return consumed is not None
 
 
 def refuse(address: str) -> None:
