@@ -120,6 +120,12 @@ def test_one_purpose_does_not_hold_back_another() -> None:
     assert len(mail.outbox) == 1
 
 
+def test_while_redis_is_down_each_process_counts(settings: Settings) -> None:
+    settings.CACHES = {"default": settings.CACHES["default"] | {"LOCATION": f"redis://127.0.0.1:{closed_port()}/0"}}
+    sent = [mailboxes.may_send(mailboxes.Purpose.RECOVERY, "anna@example.org") for _ in range(MAILS_A_DAY + 1)]
+    assert sent == [True] * MAILS_A_DAY + [False]
+
+
 def test_no_code_goes_out_while_codes_cannot_be_counted(settings: Settings) -> None:
     settings.CACHES = {"default": settings.CACHES["default"] | {"LOCATION": f"redis://127.0.0.1:{closed_port()}/0"}}
     channel = make_channel(make_user(), "email", verified_at=None)
