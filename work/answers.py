@@ -64,6 +64,13 @@ class Rejected:
     reason: Reason
 
 
+@dataclass(frozen=True, slots=True)
+class Failed(Rejected):
+    """No retry can succeed. `effect` as in `Done`."""
+
+    effect: Callable[[], object] | None = None
+
+
 class NotStarted(Rejected):
     """It cannot run as things stand here. Nobody outside was asked."""
 
@@ -80,3 +87,10 @@ class OwnFault(Ambiguous):
 
 
 Answer = Done | Retryable | Rejected | Ambiguous
+
+
+def effects_of(answer: object) -> Done:
+    """The effects of an answer, as those of a success."""
+    if isinstance(answer, Done):
+        return answer
+    return Done(effect=answer.effect if isinstance(answer, Failed) else None)

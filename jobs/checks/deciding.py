@@ -4,7 +4,6 @@ All of it commits with the settlement of the job, or not at all.
 """
 
 import json
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -29,20 +28,13 @@ from notifications.deliveries.outbox import NewNotification
 from notifications.messages import text
 from notifications.models import Channel, Notification
 from people import quiet
-from work.answers import Done, Overtaken, Rejected
+from work.answers import Done, Failed, Overtaken
 from work.broker.wakes import publish_after_commit
 from work.reasons import Reason
 
 # Names the batches of notices (RFC 9562, section 5.5).
 _NOTICES = UUID("8a0c9b62-4f3e-4c26-9a55-0b6f9d1c7e43")
 _AGAIN_AFTER = timedelta(days=1)
-
-
-@dataclass(frozen=True, slots=True)
-class Failed(Rejected):
-    """No try is left. `effect` as in `Done`."""
-
-    effect: Any = None
 
 
 def decided(claim: JobClaim, decision: Say | Nothing) -> Done:

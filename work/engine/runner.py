@@ -13,7 +13,7 @@ from common import fault_points
 from common.database.postgres import blames_no_row, is_locked, lend_connection
 from common.redis import live_wakes
 from common.texts import languages
-from work.answers import Answer, Busy, Cancel, Defer, Done, NotStarted, Overtaken, OwnFault
+from work.answers import Answer, Busy, Cancel, Defer, NotStarted, Overtaken, OwnFault, effects_of
 from work.broker import load
 from work.broker.wakes import Wake, is_published, publish
 from work.engine import log_lines
@@ -140,7 +140,7 @@ def finish(kind: Kind[C], claimed: C, answer: Answer, jitter: float | None = Non
 
 def _finish_unsettled(kind: Kind[C], claimed: C, answer: Answer, error: Exception, jitter: float | None) -> None:
     """An effect failed, or the answer cannot be stored: nothing was written. Raises the error if no row is to blame."""
-    if isinstance(error, Busy) or (is_locked(error) and isinstance(answer, Done) and answer.has_effect):
+    if isinstance(error, Busy) or (is_locked(error) and effects_of(answer).has_effect):
         # Its effect needs what another transaction has locked: it is done again later, with a random part, so that many
         # do not meet again.
         shortest, longest = kind.waits_for_locks

@@ -17,7 +17,7 @@ from common.database import postgres
 from common.database.group_commit import Alone, Combiner
 from common.database.postgres import persist
 from common.database.rows import Json, Rows
-from work.answers import Answer, Done
+from work.answers import Answer, Done, effects_of
 from work.broker.shared_connection import SharedConnection, has_threads
 from work.engine.decision import Decision, give_back
 from work.kinds import Kind, Lease
@@ -118,7 +118,7 @@ def settle(kind: Kind[Any], lease: Lease, decision: Decision, answer: Answer | N
     error for which `postgres.is_locked` is true where the effect needs what another transaction has locked.
     """
     row = settlement(kind, lease, decision, None if answer is None else kind.follow_row(lease, answer, decision.state))
-    done = answer if isinstance(answer, Done) else _NO_EFFECT
+    done = effects_of(answer)
     alone = partial(_settle, kind, row, done)
     # The result must be written if at all possible: a database that is away for seconds must not turn a success into
     # an unknown outcome. Settling twice under one token changes nothing.
@@ -140,9 +140,6 @@ def release(kind: Kind[Any], lease: Lease, reason: Reason, wait: float | None = 
     False when the lease is no longer there.
     """
     return settle(kind, lease, give_back(reason, wait))
-
-
-_NO_EFFECT = Done()
 
 
 def _settle(kind: Kind[Any], row: Settlement, done: Done) -> bool:
