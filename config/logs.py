@@ -48,7 +48,7 @@ _PATTERNS = [
         ("/",),
         re.compile(
             r"(/account/(?:password/reset/key|confirm-email)/|/address/(?:refuse|undo)/|/answer/|/unsubscribe/"
-            r"|/in/(?:boards/)?|/calendar/|/ping/|/badge/|/subscription/|/stop/|/leave/|/teams/join/|/api/v3/checks/)"
+            r"|/in/(?:boards/)?|/calendar/|/ping/|/badge/|/status/|/subscription/|/stop/|/leave/|/teams/join/|/api/v3/checks/)"
             r"[\w:=%.~-]+"
         ),
         rf"\1{_HIDDEN}",

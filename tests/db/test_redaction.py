@@ -41,6 +41,7 @@ PLANTED = "pLaNtEd0123456789pLaNtEd0123456789"
         f"GET /calendar/{PLANTED}.ics 200",
         f"GET /ping/{PLANTED}/fail 200",
         f"GET /badge/{PLANTED}.svg 200",
+        f"GET /status/{PLANTED}/feed 200",
         f"Not Found: /api/v3/checks/{PLANTED}/pings/",
     ],
 )
