@@ -1,5 +1,6 @@
 """The actions of the grammar: each returns the value of a piece, or None where the rule does not fit."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import date, time, timedelta
@@ -255,8 +256,10 @@ def _hour_after(times: Times, before: Piece) -> Times | None:
     return None if times[0].hour > 12 and isinstance(day, Day) and day.month else times
 
 
-def _hours(begin: Times, end: Times) -> tuple[Clock, Clock]:
-    """A span of the day: "2 to 4pm" begins at 14:00, "11-1pm" at 11:00."""
+def _hours(begin: Times, end: Times, pieces: list[Piece]) -> tuple[Clock, Clock] | None:
+    """A span of the day: "2 to 4pm" begins at 14:00, "11-1pm" at 11:00. "3 - at 4pm" is none."""
+    if "dash" in pieces[-2].kinds and re.match(r"[^\d\s]+ ", pieces[-1].text):
+        return None
     first, last = begin[0], end[0]
     if first.is_open and last.has_half:
         halves = (first.in_half(True), first.in_half(False))
