@@ -1,6 +1,6 @@
 """The form of a watch: its name, when it expects a ping, and how it rings."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, cast
 from uuid import UUID
@@ -10,15 +10,15 @@ from django.conf import settings
 from django.core.validators import RegexValidator
 from django.utils.translation import gettext as _, gettext_lazy
 
-from common.forms.edit_form import EditForm, SharedFields, refuse
-from common.forms.versioned_form import VersionConflict
+from common.forms.edit_form import Differences, EditForm, SharedFields, refuse
 from common.texts.types import StrOrPromise
 from common.texts.written import check_line, check_text
 from common.uuid7 import uuid7
 from events.flows.incident import Incident
 from events.inputs.seconds_field import SecondsField
 from events.models import FlowSettings
-from notifications.inputs.channels_form import ChannelsField, ChannelsForm, channel_rows
+from notifications.inputs.channels_form import ChannelsField, ChannelsForm, channel_rows, compared
+from notifications.models import Channel
 from people.models import User
 from schedules.inputs.list_fields import TagsField, refuse_commas
 from schedules.inputs.nag_form import NagForm
@@ -185,34 +185,19 @@ class WatchForm(EditForm, ChannelsForm, NagForm, TimingForm):
     def as_watch(self) -> Watch:
         """The watch that a valid form describes, not saved."""
         cleaned, timetable = self.cleaned_data, self.timetable
-        if self._watch is None:
-            row = {"id": cleaned["made_as"] or uuid7()}
-        else:
-            row = {"id": self._watch.id, "version": cleaned["version"]}
         if timetable is None:
             rule: dict[str, Any] = {"kind": Watch.SINCE, "time_zone": cleaned["time_zone"] or "UTC"}
         else:
             rule = {"kind": timetable.rule.kind, "rule": timetable.rule.data(), "time_zone": timetable.rule.timezone}
             rule |= {"starts_at": timetable.starts, "ends_at": timetable.ends, "excluded": cleaned["excluded"]}
         plain = {name: cleaned[name] for name in _PLAIN}
-        return Watch(user=self._user, channel_order=self.channel_order(), **plain, **rule, **row)
+        return Watch(user=self._user, channel_order=self.channel_order(), **plain, **rule, **self.row(self._watch))
 
-    def change(self) -> list[tuple[str, str, str]] | None:
-        """Save a valid form; None. If somebody has changed the watch since, save nothing and return the differences.
-
-        Then the form has the current version, so that saving again overwrites.
-        """
-        wanted = self.as_watch()
-        try:
-            changes.change(wanted, self.ordered())
-        except VersionConflict as conflict:
-            self.retype("version", str(conflict.current.version))
-            both = zip(_rows(conflict.current), _rows(wanted), strict=True)
-            rows = [(label, before, after) for (label, before), (_label, after) in both]
-            saved = channel_rows(conflict.current, conflict.current.ordered_channels())
-            ours = channel_rows(wanted, self.ordered())
-            return [*rows, *((label, one, two) for (label, one), (_label, two) in zip(saved, ours, strict=True))]
-        return None
+    def change(self) -> Differences | None:
+        wanted, channels = self.as_watch(), self.ordered()
+        return self.try_to_save(
+            lambda: changes.change(wanted, channels), lambda current: compared(_rows, current, wanted, channels)
+        )
 
 
 _PLAIN = [name for name in TYPED if name in WatchForm.base_fields and name not in ("kind", "rule", "time_zone")]
@@ -236,7 +221,7 @@ def _stored(watch: Watch, now: datetime) -> dict[str, Any]:
     return plain if watch.period is not None else typed(watch, now) | plain
 
 
-def _rows(watch: Watch) -> list[tuple[str, str]]:
+def _rows(watch: Watch, channels: Sequence[Channel]) -> list[tuple[str, str]]:
     return [
         (_("Name"), watch.name),
         (_("Description"), watch.description),
@@ -252,4 +237,5 @@ def _rows(watch: Watch) -> list[tuple[str, str]]:
             _("Words"),
             " · ".join(", ".join(words) for words in (watch.success_words, watch.failure_words, watch.ignore_words)),
         ),
+        *channel_rows(watch, channels),
     ]

@@ -1,6 +1,6 @@
 """A form that creates one row however often it is sent, and overwrites no version that its editor has not seen."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any, cast
 
 from django import forms
@@ -8,8 +8,12 @@ from django.http import QueryDict
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from common.forms.versioned_form import VersionConflict
 from common.texts.types import StrOrPromise
 from common.uuid7 import is_recent, uuid7
+
+Differences = list[tuple[str, str, str]]
+"""The label, the saved and the typed value of each field."""
 
 
 class SharedFields(dict[str, forms.Field]):
@@ -73,6 +77,24 @@ class EditForm(TypedForm):
             self.retype("made_as", str(uuid7()))
             refuse(self, None, "stale", _("This form was open for more than a day. Check it, then save again."))
         return cleaned
+
+    def row(self, stored: Any) -> dict[str, Any]:
+        """The id of the row that a valid form creates, or the id of the `stored` one with the version that it edits."""
+        if stored is None:
+            return {"id": self.cleaned_data["made_as"] or uuid7()}
+        return {"id": stored.id, "version": self.cleaned_data["version"]}
+
+    def try_to_save(self, save: Callable[[], object], compare: Callable[[Any], Differences]) -> Differences | None:
+        """Save a valid form; None. If somebody has changed the row since, save nothing and return the differences.
+
+        Then the form has the current version, so that saving again overwrites.
+        """
+        try:
+            save()
+        except VersionConflict as conflict:
+            self.retype("version", str(conflict.current.version))
+            return compare(conflict.current)
+        return None
 
     def show_errors_of(self, names: Collection[str]) -> None:
         """Leave out the errors of all other fields: the person has not finished them."""

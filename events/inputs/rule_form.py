@@ -14,8 +14,7 @@ from django.http import QueryDict
 from django.utils.text import format_lazy
 from django.utils.translation import gettext as _, gettext_lazy
 
-from common.forms.edit_form import EditForm, SharedFields, WholeNumberField, refuse
-from common.forms.versioned_form import VersionConflict
+from common.forms.edit_form import Differences, EditForm, SharedFields, WholeNumberField, refuse
 from common.texts.numbers import grouped_lazy
 from common.texts.types import StrOrPromise
 from common.uuid7 import uuid7
@@ -223,25 +222,14 @@ class RuleForm(EditForm, ChannelsForm):
     def as_rule(self) -> Rule:
         """The rule that a valid form describes, not saved."""
         cleaned = self.cleaned_data
-        if self._rule is None:
-            row = {"id": cleaned["made_as"] or uuid7()}
-        else:
-            row = {"id": self._rule.id, "version": cleaned["version"]}
         plain = {name: cleaned[name] for name in PLAIN}
-        return Rule(user=self._user, channel_order=self.channel_order(), **plain, **row)
+        return Rule(user=self._user, channel_order=self.channel_order(), **plain, **self.row(self._rule))
 
-    def change(self) -> list[tuple[str, str, str]] | None:
-        """Save a valid form; None. If somebody has changed the rule since, save nothing and return the differences.
-
-        Then the form has the current version, so that saving again overwrites.
-        """
-        wanted = self.as_rule()
-        try:
-            changes.change(wanted, self.ordered())
-        except VersionConflict as conflict:
-            self.retype("version", str(conflict.current.version))
-            return differences(conflict.current, wanted, self.ordered())
-        return None
+    def change(self) -> Differences | None:
+        wanted, channels = self.as_rule(), self.ordered()
+        return self.try_to_save(
+            lambda: changes.change(wanted, channels), lambda current: differences(current, wanted, channels)
+        )
 
     def change_rows(self, posted: QueryDict) -> bool:
         """Whether a button for the rows of conditions was pressed: then the form shows one more row, or one less.

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from common.database import paging, postgres
 from common.forms import versioned_form
+from common.forms.edit_form import Differences
 from common.forms.not_possible import NotPossible
 from events.inputs import differences
 from events.models import Subscription, Topic
@@ -82,7 +83,7 @@ def edit(request: PersonRequest, topic_id: UUID) -> HttpResponse:
     return render(request, "events/topic_form.html", context, status=409 if changed else 200)
 
 
-def save(request: PersonRequest, form: Any) -> list[tuple[str, str, str]] | None:
+def save(request: PersonRequest, form: Any) -> Differences | None:
     """Save a valid form, and say so. If somebody has changed the row since, return the differences instead."""
     try:
         messages.success(request, _("“%(name)s” is saved.") % {"name": versioned_form.save(form).name})

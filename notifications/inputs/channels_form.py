@@ -1,7 +1,7 @@
 """The channel section of a form: which channels, all at once or in order."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from typing import Any, cast
 from uuid import UUID
@@ -14,7 +14,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext as _, gettext_lazy
 
 from common.database import postgres
-from common.forms.edit_form import TypedForm, WholeNumberField, refuse
+from common.forms.edit_form import Differences, TypedForm, WholeNumberField, refuse
 from common.texts.types import StrOrPromise
 from notifications.messages.change_types import STATUS
 from notifications.models import Channel, sort_channels
@@ -59,6 +59,14 @@ def channel_rows(row: Any, channels: Sequence[Channel]) -> list[tuple[str, str]]
         (_("Channels"), channel_names(channels, bool(row.channel_order))),
         (_("Minutes until the next one"), str(row.escalate_after or "")),
     ]
+
+
+def compared(
+    rows: Callable[[Any, Sequence[Channel]], list[tuple[str, str]]], saved: Any, typed: Any, channels: Sequence[Channel]
+) -> Differences:
+    """Those of the labelled `rows` that either version has; `channels` are those of the typed one."""
+    both = zip(rows(saved, saved.ordered_channels()), rows(typed, channels), strict=True)
+    return [(label, before, after) for (label, before), (_label, after) in both if before or after]
 
 
 class ChannelsField(forms.MultipleChoiceField):

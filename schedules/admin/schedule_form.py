@@ -77,7 +77,7 @@ def edit(model_admin: Any, request: HttpRequest, schedule_id: str) -> HttpRespon
     form = ReminderForm(posted(request), user=schedule.user, now=now, schedule=schedule)
     context: dict[str, Any] = {"form": form, "title": _("Edit schedule"), "owner": schedule.user, "schedule": schedule}
     if schedule.deleted_at is None and form.is_valid():
-        context["differences"] = form.reschedule(schedule, now, cast(User, request.user))
+        context["differences"] = form.reschedule(now, cast(User, request.user))
         if context["differences"] is None:
             model_admin.log_change(request, schedule, "Edited.")
             messages.success(request, _("“%(title)s” is saved.") % {"title": form.cleaned_data["title"]})

@@ -6,21 +6,20 @@ from datetime import datetime, timedelta
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from common.forms.edit_form import Differences
 from common.times import durations
 from jobs import kinds
 from jobs.batches import audiences
 from jobs.models.job import OnError
-from notifications.inputs.channels_form import channel_rows
+from notifications.inputs.channels_form import channel_rows, compared
 from notifications.models import Channel
 from schedules.inputs.list_fields import written
 from schedules.models import Schedule
 
 
-def differences(saved: Schedule, typed: Schedule, channels: Sequence[Channel]) -> list[tuple[str, str, str]]:
-    """(label, saved, typed) for each field that either version has; `channels` are those of the typed one."""
-    both = zip(_rows(saved, saved.ordered_channels()), _rows(typed, channels), strict=True)
-    rows = [(label, before, after) for (label, before), (_label, after) in both if before or after]
-    return [*rows, (_("State"), saved.get_state_display(), saved.get_state_display())]
+def differences(saved: Schedule, typed: Schedule, channels: Sequence[Channel]) -> Differences:
+    state = saved.get_state_display()
+    return [*compared(_rows, saved, typed, channels), (_("State"), state, state)]
 
 
 def _rows(schedule: Schedule, channels: Sequence[Channel]) -> list[tuple[str, str]]:
@@ -31,7 +30,11 @@ def _rows(schedule: Schedule, channels: Sequence[Channel]) -> list[tuple[str, st
         (_("Connection"), "" if schedule.connection is None else schedule.connection.label),
         (_("If the check fails"), on_error(schedule)),
         (_("Uses answers up to"), fresh_for(schedule)),
-        (_("For"), schedule.audience and audiences.name_of(schedule.user, schedule.audience, schedule.audience_key)),
+        (
+            _("For"),
+            schedule.audience
+            and audiences.name_of(audiences.named(schedule.user), schedule.audience, schedule.audience_key),
+        ),
         (_("When"), schedule.when),
         (_("Not before"), _moment(schedule.starts_at)),
         (_("Not after"), _moment(schedule.ends_at)),

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.utils.text import Truncator, format_lazy
 from django.utils.translation import gettext as _, gettext_lazy
 
-from common.forms.edit_form import SharedFields, WholeNumberField, refuse
+from common.forms.edit_form import Differences, SharedFields, WholeNumberField, refuse
 from common.texts.numbers import grouped, grouped_lazy
 from common.texts.types import StrOrPromise
 from common.uuid7 import uuid7
@@ -237,27 +237,18 @@ class ReminderForm(JobForm, ChannelsForm, LateForm, NagForm, AudienceForm):
     def ordered(self) -> list[Channel]:
         return [] if self.is_for_audience else super().ordered()
 
-    def reschedule(self, schedule: Schedule, now: datetime, by: User) -> list[tuple[str, str, str]] | None:
-        """Save a valid form; None. If somebody has changed the schedule since, save nothing and return the differences.
-
-        Then the form has the current version, so that saving again overwrites.
-        """
-        wanted = self.as_schedule()
-        try:
-            editing.reschedule(wanted, now, self.ordered(), by)
-        except editing.ScheduleConflict as conflict:
-            self.retype("version", str(conflict.current.version))
-            return differences(conflict.current, wanted, self.ordered())
-        return None
+    def reschedule(self, now: datetime, by: User) -> Differences | None:
+        wanted, channels = self.as_schedule(), self.ordered()
+        return self.try_to_save(
+            lambda: editing.reschedule(wanted, now, channels, by),
+            lambda current: differences(current, wanted, channels),
+        )
 
     def as_schedule(self) -> Schedule:
         """The schedule that a valid form describes, not saved. The form has no field for `data`, which stays."""
         assert self.timetable is not None  # noqa: S101 - a valid form has one
         rule, cleaned = self.timetable.rule, self.cleaned_data
-        if self._schedule is None:
-            row = {"id": cleaned["made_as"] or uuid7()}
-        else:
-            row = {"id": self._schedule.id, "version": cleaned["version"], "data": self._schedule.data}
+        data = {} if self._schedule is None else {"data": self._schedule.data}
         return Schedule(
             user=self.user,
             kind=rule.kind,
@@ -267,7 +258,8 @@ class ReminderForm(JobForm, ChannelsForm, LateForm, NagForm, AudienceForm):
             ends_at=self.timetable.ends,
             channel_order=self.channel_order(),
             **{name: cleaned[name] for name in PLAIN},
-            **row,
+            **data,
+            **self.row(self._schedule),
             **self.job_values(),
             **self.audience_values(),
         )

@@ -91,7 +91,7 @@ def edit(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     now = fire.read_clock().now
     form = ReminderForm(_posted(request, now), user=request.user, now=now, schedule=schedule)
     differences, other_time = None, _other_time(request, form, now, schedule.title)
-    if form.is_valid() and other_time is None and (differences := form.reschedule(schedule, now, request.user)) is None:
+    if form.is_valid() and other_time is None and (differences := form.reschedule(now, request.user)) is None:
         messages.success(request, _("“%(title)s” is saved.") % {"title": form.cleaned_data["title"]})
         return redirect("schedules:detail", schedule.id)
     context = {
