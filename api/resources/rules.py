@@ -205,7 +205,7 @@ def delete_rule(request: ApiRequest, rule_id: UUID) -> None:
 @router.post("/{uuid:rule_id}/restore", response=RuleDocument, summary="Restore a deleted rule")
 def restore_rule(request: ApiRequest, rule_id: UUID) -> HttpResponse:
     """Events that came while it was deleted do not ring."""
-    mine = Rule.objects.filter(user=request.auth.user, deleted_at__isnull=False)
+    mine = Rule.objects.deleted_of(request.auth.user)
     with lock_user(request.auth.user), versions.locked(request, mine, document, id=rule_id) as deleted:
         if changes.limit_reached(request.auth.user):
             raise invalid(FieldError("(body)", words.limit_reached(), "limit_reached"))

@@ -269,7 +269,7 @@ def delete_watch(request: ApiRequest, watch_id: UUID) -> None:
 @router.post("/{uuid:watch_id}/restore", response=WatchDocument, summary="Restore a deleted watch")
 def restore_watch(request: ApiRequest, watch_id: UUID) -> HttpResponse:
     """The next ping is expected as if one had come now."""
-    mine = Watch.objects.filter(user=request.auth.user, deleted_at__isnull=False)
+    mine = Watch.objects.deleted_of(request.auth.user)
     with lock_user(request.auth.user), versions.locked(request, mine, document, id=watch_id) as deleted:
         if changes.limit_reached(request.auth.user):
             raise invalid(FieldError("(body)", inputs.limit_reached(), "limit_reached"))

@@ -82,8 +82,7 @@ def show_preview(request: PersonRequest) -> HttpResponse:
 
 
 def _preview(request: PersonRequest) -> HttpResponse:
-    rule_id = as_uuid(request.GET.get("of", ""))
-    rule = None if rule_id is None else Rule.objects.for_user(request.user).filter(id=rule_id).first()
+    rule = Rule.objects.for_user(request.user).written(request.GET.get("of", ""))
     form = RuleForm(request.POST, user=request.user, rule=rule)
     form.is_valid()
     events = preview.fitting_events(request.user, request.POST.get("type_pattern", "").strip())

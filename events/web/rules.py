@@ -4,13 +4,12 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.db.models import OuterRef, QuerySet, Subquery
+from django.db.models import OuterRef, Subquery
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from common.admin.base import as_uuid
 from events.models import Effect, Rule
 from events.rules import changes, words
 from jobs.checks import results
@@ -27,12 +26,11 @@ _RANG = Effect.objects.filter(rule=OuterRef("pk"), outcome=Effect.Outcome.NOTIFI
 def rule_list(request: PersonRequest) -> HttpResponse:
     rows = Rule.objects.for_user(request.user).prefetch_related("channels").annotate(rang=Subquery(_RANG))
     page = Paginator(rows, _PAGE).get_page(request.GET.get("page"))
-    # The rule that `?deleted=<id>` offers to restore.
-    rule_id = as_uuid(request.GET.get("deleted", ""))
     context = {
         "page": page,
         "rows": [{"rule": rule, "listens_to": words.listens_to(rule)} for rule in page],
-        "deleted": None if rule_id is None else _deleted(request).filter(id=rule_id).first(),
+        # With a button that restores it.
+        "deleted": Rule.objects.deleted_of(request.user).written(request.GET.get("deleted", "")),
     }
     return render(request, "events/rule_list.html", context)
 
@@ -79,7 +77,7 @@ def delete(request: PersonRequest, rule_id: UUID) -> HttpResponse:
 @person_action
 @with_user_lock
 def restore(request: PersonRequest, rule_id: UUID) -> HttpResponse:
-    deleted = get_object_or_404(_deleted(request), id=rule_id)
+    deleted = get_object_or_404(Rule.objects.deleted_of(request.user), id=rule_id)
     if changes.limit_reached(request.user):
         messages.error(request, words.limit_reached())
     else:
@@ -90,7 +88,3 @@ def restore(request: PersonRequest, rule_id: UUID) -> HttpResponse:
 
 def _back(request: PersonRequest, rule: Rule) -> HttpResponse:
     return redirect("events:rules") if "list" in request.POST else redirect("events:rule", rule.id)
-
-
-def _deleted(request: PersonRequest) -> QuerySet[Rule]:
-    return Rule.objects.filter(user=request.user, deleted_at__isnull=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self, TypeVar
+from uuid import UUID
 
 from django.core.exceptions import ObjectDoesNotExist
 from django.db import models
@@ -37,6 +38,17 @@ class OwnedQuerySet(models.QuerySet[Row]):
     def for_user(self, user: User) -> Self:
         """The rows that `user` sees: their own, less those removed."""
         return self.filter(**{self.owner: user}, **self.visible)
+
+    def deleted_of(self, user: User) -> Self:
+        """The rows that `user` has deleted, and may restore."""
+        return self.filter(**{self.owner: user}, deleted_at__isnull=False)
+
+    def written(self, key: str) -> Row | None:
+        """The one with this id, as an address or a form has it; None also for what is not an id."""
+        try:
+            return self.filter(pk=UUID(key)).first()
+        except ValueError:
+            return None
 
     def own(self, user: User, **which: Any) -> Row:
         """The one row of `user` with these values. Raises NotOwned, a 404, also for a row of somebody else."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 from typing import ClassVar
-from uuid import UUID
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
@@ -38,13 +37,6 @@ def speaks(job_kind: str) -> bool:
 
 class ScheduleQuerySet(OwnedQuerySet["Schedule"]):
     visible = {"deleted_at": None}
-
-    def written(self, schedule_id: str) -> Schedule | None:
-        """The one with this id, as an address or a form has it; None also for what is not an id."""
-        try:
-            return self.filter(id=UUID(schedule_id)).first()
-        except ValueError:
-            return None
 
 
 class Schedule(models.Model):

@@ -164,7 +164,7 @@ def delete(request: PersonRequest, schedule: Schedule, now: datetime) -> HttpRes
 @person_action
 @with_user_lock
 def restore(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
-    deleted = get_object_or_404(Schedule, user=request.user, deleted_at__isnull=False, id=schedule_id)
+    deleted = get_object_or_404(Schedule.objects.deleted_of(request.user), id=schedule_id)
     if editing.limit_reached(request.user):
         return _refuse_another(request)
     schedule = editing.restore(deleted.id, fire.read_clock().now, request.user)

@@ -70,9 +70,7 @@ def reminder_list(request: PersonRequest) -> HttpResponse:
         "finished": counts["finished"],
         "holidays": holidays,
         # With a button that restores it.
-        "deleted": Schedule.objects.filter(user=request.user, deleted_at__isnull=False).written(
-            request.GET.get("deleted", "")
-        ),
+        "deleted": Schedule.objects.deleted_of(request.user).written(request.GET.get("deleted", "")),
         "first_ring": None if shown.is_narrow or counts["all"] > _FIRST else _first_ring(request.user),
         **bulk.offered(request),
         **quick.context(request),
@@ -170,6 +168,6 @@ def _audience(schedule: Schedule) -> dict[str, object]:
     if schedule.audience not in audiences.AUDIENCES:
         return {"audience": schedule.audience, "people": 0}
     return {
-        "audience": audiences.name_of(schedule.user, schedule.audience, schedule.audience_key),
+        "audience": audiences.name_of(audiences.named(schedule.user), schedule.audience, schedule.audience_key),
         "people": audiences.count(schedule.audience, schedule.audience_key, schedule.id),
     }

@@ -12,7 +12,6 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from common.admin.base import as_uuid
 from common.redis.request_limiter import by_address, limit_page
 from common.texts import languages
 from events.models import Run
@@ -70,9 +69,7 @@ def delete(request: PersonRequest, page_id: UUID) -> HttpResponse:
 def publish(request: PersonRequest) -> HttpResponse:
     """A new incident on a page. `?run=` names one of Carillon's, whose title and beginning it takes over."""
     incident = PublicIncident()
-    run_id = as_uuid(request.GET.get("run", ""))
-    run = None if run_id is None else Run.objects.for_user(request.user).filter(id=run_id).first()
-    if run is not None:
+    if run := Run.objects.for_user(request.user).written(request.GET.get("run", "")):
         incident.began_at, incident.title = run.created_at, incidents.title(run)[:120]
     if not StatusPage.objects.for_user(request.user).exists():
         messages.info(request, _("Create a status page first."))

@@ -171,7 +171,7 @@ def delete_schedule(request: ApiRequest, schedule_id: UUID) -> None:
 @router.post("/{uuid:schedule_id}/restore", response=ScheduleDocument, summary="Restore a deleted schedule")
 def restore_schedule(request: ApiRequest, schedule_id: UUID) -> HttpResponse:
     """Slots that passed while it was deleted never fire."""
-    mine = Schedule.objects.filter(user=request.auth.user, deleted_at__isnull=False)
+    mine = Schedule.objects.deleted_of(request.auth.user)
     with lock_user(request.auth.user), versions.locked(request, mine, document, id=schedule_id) as deleted:
         if editing.limit_reached(request.auth.user):
             raise documents.refused(words.limit_reached())
