@@ -33,13 +33,8 @@ def text(text: str | None) -> str:
     return "" if text is None or is_uuid(text) else text
 
 
-def of(row: Any) -> str | None:
-    """The correlation id of a row of a model, None where it has none."""
-    return row.correlation or (row.correlation_id and str(row.correlation_id))
-
-
 def sql(row: str, otherwise: str = "NULL") -> str:
-    """`of`, in SQL; `otherwise`: the UUID of a row that has none."""
+    """The SQL of the correlation id of a row; `otherwise`: the UUID of one that has none."""
     return f"coalesce(nullif({row}.correlation, ''), coalesce({row}.correlation_id, {otherwise})::text)"
 
 

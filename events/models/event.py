@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 from uuid import UUID
 
 from django.conf import settings
@@ -11,7 +11,6 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
-from common import correlation
 from common.database import checks
 from common.database.triggers import refuse_unreadable
 from common.uuid7 import uuid7
@@ -21,7 +20,7 @@ from events.models.topic import Topic
 from events.pure.envelope import LONGEST_ID, LONGEST_SOURCE
 from jobs.models import Batch
 from people.models.owned import OwnedQuerySet
-from work.models import DEAD_LETTERS, Attempt, Reasoned, Words, Work
+from work.models import DEAD_LETTERS, Attempt, Chained, Reasoned, Words, Work
 
 WORDS = Words(working="handling", done="handled", key="event")
 
@@ -33,21 +32,6 @@ class EventQuerySet(OwnedQuerySet["Event"]):
     def named(self, given: UUID) -> Event | None:
         """The event of this row, or with this key: pages link to both."""
         return self.filter(pk=given).first() or self.filter(key=str(given)).first()
-
-
-class Chained(models.Model):
-    """A row of a chain of causes. `chain` is the correlation id; see `common.correlation`."""
-
-    correlation_id: Any
-    # What is not a UUID.
-    correlation = models.CharField(max_length=correlation.LONGEST, blank=True, db_default="", editable=False)
-
-    class Meta:
-        abstract = True
-
-    @property
-    def chain(self) -> str:
-        return self.correlation or str(self.correlation_id)
 
 
 class Event(Chained, Work):

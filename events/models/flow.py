@@ -13,9 +13,9 @@ from django.utils.translation import gettext_lazy as _
 from common.database import checks
 from common.database.triggers import refuse_unreadable
 from common.uuid7 import uuid7
-from events.models.event import Chained, Event
+from events.models.event import Event
 from people.models.owned import OwnedQuerySet
-from work.models import DEAD_LETTERS, Attempt, Reasoned, Words, Work
+from work.models import DEAD_LETTERS, Attempt, Chained, Reasoned, Words, Work
 
 WORDS = Words(working="working", done="done", key="step")
 LONGEST_KEY = 200

@@ -15,7 +15,6 @@ from uuid import UUID, uuid5
 from django.utils import timezone
 from django.utils.translation import gettext_noop as _
 
-from common import correlation
 from common.times import dates
 from jobs.checks import recording
 from jobs.checks.recording import NewJob, SendAs
@@ -94,7 +93,7 @@ def _record(ask: Ask, number: int, after: timedelta) -> None:
         payload={**job.payload, "series": str(first), "begun": started.isoformat(), "step": number},
         connection_id=job.connection_id,
         batch_id=uuid5(first, str(number)),
-        correlation_id=correlation.of(job) or str(first),
+        correlation_id=job.chain or str(first),
         origin_id=job.origin_id,
         slot=at,
         available_at=at,

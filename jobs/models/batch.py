@@ -10,10 +10,9 @@ from django.db.models import OuterRef, Q, Subquery, Sum
 from django.db.models.functions import JSONObject, Now
 from django.utils.translation import gettext_lazy as _
 
-from common import correlation
 from jobs.models.job import OnError
 from people.models.owned import OwnedQuerySet
-from work.models import Attempt, Words, Work
+from work.models import Attempt, Chained, Words, Work
 
 WORDS = Words(working="telling", done="told", key="batch")
 COUNTED = ("completed", "processing", "pending", "failed", "dropped")
@@ -28,7 +27,7 @@ class BatchQuerySet(OwnedQuerySet["Batch"]):
         return self.annotate(counts=Subquery(summed))
 
 
-class Batch(Work):
+class Batch(Chained, Work):
     """All that one occurrence or event is to do for an audience. Its id is that of the cause's batch.
 
     The audience is who belonged to it at `as_of`: it is counted (`size`) when a worker begins, and then told in
@@ -45,8 +44,6 @@ class Batch(Work):
     origin = models.CharField(max_length=12)
     origin_id = models.UUIDField(null=True, editable=False)
     correlation_id = models.UUIDField(null=True, editable=False)
-    # What is not a UUID, see `common.correlation`.
-    correlation = models.CharField(max_length=correlation.LONGEST, blank=True, db_default="", editable=False)
     as_of = models.DateTimeField(db_default=Now(), editable=False)
     slot = models.DateTimeField(null=True)
     local_time = models.BooleanField(default=False, db_default=False)

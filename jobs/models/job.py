@@ -6,11 +6,10 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
-from common import correlation
 from common.database.triggers import refuse_unreadable
 from common.uuid7 import uuid7
 from jobs.models.connection import Connection
-from work.models import DEAD_LETTERS, Attempt, Words, Work
+from work.models import DEAD_LETTERS, Attempt, Chained, Words, Work
 
 WORDS = Words(working="looking", done="decided", key="job")
 
@@ -23,7 +22,7 @@ class OnError(models.TextChoices):
     SEND = "send", _("Send it anyway")
 
 
-class Job(Work):
+class Job(Chained, Work):
     """A check of something, for one person, that ends with one decision: to speak or to stay silent.
 
     `batch_id` is the id of its cause (an occurrence), unique with the person: one decision a slot. `origin_id` is the
@@ -46,8 +45,6 @@ class Job(Work):
     )
     batch_id = models.UUIDField(default=uuid7, editable=False)
     correlation_id = models.UUIDField(null=True, editable=False)
-    # What is not a UUID, see `common.correlation`.
-    correlation = models.CharField(max_length=correlation.LONGEST, blank=True, db_default="", editable=False)
     origin_id = models.UUIDField(null=True, blank=True, editable=False)
     slot = models.DateTimeField()
     message = models.JSONField(default=dict)

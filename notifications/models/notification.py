@@ -16,7 +16,6 @@ from django.utils.html import urlize
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _, pgettext_lazy
 
-from common import correlation
 from common.database.storage import BUSY
 from common.database.triggers import refuse_unreadable
 from common.uuid7 import uuid7
@@ -25,13 +24,14 @@ from notifications.messages.change_types import STATUS
 from notifications.messages.text import as_html
 from notifications.models.channel import sort_channels
 from people.models.owned import OwnedQuerySet
+from work.models import Chained
 from work.reasons import sentence
 
 if TYPE_CHECKING:
     from notifications.models.delivery import Delivery
 
 
-class Notification(models.Model):
+class Notification(Chained):
     """A message to one person: subject and body as sent.
 
     `batch_id` is the id of its cause (an occurrence, an event), the same for all that it caused; unique with the
@@ -95,8 +95,6 @@ class Notification(models.Model):
     batch_id = models.UUIDField(_("batch id"), default=uuid7, editable=False)
     # Empty: its batch's id.
     correlation_id = models.UUIDField(null=True, editable=False)
-    # What is not a UUID, see `common.correlation`.
-    correlation = models.CharField(max_length=correlation.LONGEST, blank=True, db_default="", editable=False)
     # The steps since the first cause of its chain: an event that follows from it has as many.
     hops = models.PositiveSmallIntegerField(db_default=0, editable=False)
     # The index of the history begins with it.
@@ -196,7 +194,7 @@ class Notification(models.Model):
     @property
     def chain(self) -> str:
         """Its correlation id."""
-        return correlation.of(self) or str(self.batch_id)
+        return super().chain or str(self.batch_id)
 
     @property
     def nag_end(self) -> str:

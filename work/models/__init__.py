@@ -3,5 +3,5 @@
 from work.models.backup import Backup
 from work.models.hold import Hold
 from work.models.intervention import Intervention, InterventionItem, Summary
-from work.models.rows import DEAD_LETTERS, Attempt, Reasoned, Words, Work
+from work.models.rows import DEAD_LETTERS, Attempt, Chained, Reasoned, Words, Work
 from work.models.total import CountedAttempts, PersonTotal, Rollup, Total

@@ -14,6 +14,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
+from common import correlation
 from common.database import checks
 from common.database.storage import BUSY
 from common.database.triggers import changed, refuse, refuse_unreadable, update_of
@@ -197,6 +198,22 @@ class Reasoned(models.Model):
     @property
     def reason(self) -> str:
         return sentence(self.reason_code, self.reason_params)
+
+
+class Chained(models.Model):
+    """A row of a chain of causes, by its correlation id; see `common.correlation`."""
+
+    correlation_id: Any
+    # What is not a UUID.
+    correlation = models.CharField(max_length=correlation.LONGEST, blank=True, db_default="", editable=False)
+
+    class Meta:
+        abstract = True
+
+    @property
+    def chain(self) -> str:
+        """Empty for a row that has none."""
+        return self.correlation or str(self.correlation_id or "")
 
 
 class Work(Reasoned):

@@ -14,7 +14,6 @@ from django.db import connection
 from django.db.models import F
 from django.test.utils import CaptureQueriesContext
 
-from common import correlation
 from events.flows.incident import RAISED
 from events.intake.trace import trace
 from events.kinds.event import EVENT
@@ -178,7 +177,7 @@ def test_a_batch_its_jobs_and_its_deliveries_stay_in_the_chain_of_their_event(ad
     happen(ada, correlation_id="a chain / of mine", topic_id=topic.id, data={"title": "Rain"})
     batch = Batch.objects.get()
     runner.run(BATCH, batch.id, "worker")
-    assert (correlation.of(batch), Notification.objects.get().chain) == ("a chain / of mine",) * 2
+    assert (batch.chain, Notification.objects.get().chain) == ("a chain / of mine",) * 2
     rows = trace("a chain / of mine", ada).rows
     assert [(row.kind, row.queue) for row in rows] == [("event", "events"), ("batch", "jobs"), ("delivery", "Inbox")]
 
