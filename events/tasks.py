@@ -2,7 +2,7 @@
 
 from celery import shared_task
 
-from events.kinds import inside
+from events.intake import ledger
 from events.kinds.digest import DIGEST
 from events.kinds.event import EVENT
 from events.kinds.step import STEP
@@ -18,7 +18,7 @@ run_step = task_of(STEP)
 
 @shared_task(name="events.record_changes", ignore_result=True)
 def record_changes() -> None:
-    inside.record_changes()
+    ledger.record_changes()
 
 
 periodic.NEEDED["events.record_changes"] = lambda: feed.waiting("events")

@@ -17,7 +17,7 @@ from api.protocol.answers import answer, documents, fields_of, of
 from api.protocol.fields import Body, Instant, Search, one_of
 from api.protocol.problems import FieldError, conflict, invalid
 from common.database.paging import LAST_ID, Span
-from jobs.batches import leavers
+from jobs.batches.withdrawal import come_back, leave
 from notifications.deliveries import acknowledge, withdrawal
 from notifications.deliveries.history import Period, candidates, with_delivery
 from notifications.models import Channel, Delivery, Notification
@@ -229,7 +229,7 @@ def snooze_notification(request: ApiRequest, notification_id: UUID, body: Snooze
 )
 def stop_announcements(request: ApiRequest, notification_id: UUID) -> None:
     """Of which this is one. Waiting messages are cancelled; nothing more comes."""
-    leavers.leave(*_announced(request, notification_id))
+    leave(*_announced(request, notification_id))
 
 
 @router.post(
@@ -237,7 +237,7 @@ def stop_announcements(request: ApiRequest, notification_id: UUID) -> None:
 )
 def resume_announcements(request: ApiRequest, notification_id: UUID) -> None:
     """From the next one on."""
-    leavers.come_back(*_announced(request, notification_id))
+    come_back(*_announced(request, notification_id))
 
 
 def _announced(request: ApiRequest, notification_id: UUID) -> tuple[int, UUID]:

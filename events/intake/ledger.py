@@ -1,23 +1,34 @@
-"""Record events: one row for each id, however often it is sent; and handle one again for its person."""
+"""Record events: one row for each id, however often it is sent; and handle one again for its person.
 
-from collections.abc import Sequence
+Carillon's own are the changes of states that a rule of their person is for.
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
 from operator import attrgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID, uuid5
 
 from common import correlation
+from common.database.damaged import object_of
 from common.database.postgres import execute
 from common.database.rows import Json, Rows
 from common.uuid7 import uuid7
 from events.intake import registered, usage
 from events.models import Event
+from events.models.rule import is_for
+from events.pure import types
 from events.pure.envelope import Envelope
+from notifications.changes import feed
+from notifications.models import Notification
 from people.models import User
 from work import dead_letters
 from work.broker import wakes
 from work.broker.wakes import Wake, publish_after_commit
 from work.dead_letters import Who
 from work.models import DEAD_LETTERS
+
+log = logging.getLogger(__name__)
 
 HANDLE = "events.handle"
 RULES_A_COST = 10
@@ -76,7 +87,7 @@ def record(user_id: int, envelopes: Sequence[Envelope], *, refuses: bool = False
     new = {key for _, key in record_all([Happened(user_id, envelope) for envelope in envelopes])}
     if new:
         stored = sum(_ROW + len(one.data_text.encode()) for one in envelopes if one.key in new)
-        usage.count(user_id, len(new), stored)
+        usage.count((user_id, len(new), stored))
     return new
 
 
@@ -121,3 +132,43 @@ def discard(event: Event, user: User, note: str = "") -> bool:
 
 def batch_of(event_id: UUID, topic_id: UUID) -> UUID:
     return uuid5(event_id, str(topic_id))
+
+
+_WANTED = f"""
+    SELECT EXISTS (SELECT FROM events_rule r
+                    WHERE r.user_id = c.user_id AND r.created_at <= c.at AND {is_for("r", "c.type")}) AS wanted
+"""  # noqa: S608 - constants only
+
+
+def record_changes() -> int:
+    """Record each new change that a rule is for as an event. Returns how many changes were read."""
+    return feed.process("events", _WANTED, _record_changes)
+
+
+def _record_changes(rows: Sequence[Any]) -> None:
+    wanted = [(row, object_of(row.data)) for row in rows if row.wanted and types.is_reserved(row.type)]
+    valid = [(row, data) for row, data in wanted if _is_valid(row, data)]
+    causes = {data["notification_id"] for _, data in valid if "notification_id" in data}
+    notifications = Notification.objects.filter(id__in=causes).values_list("id", "hops")
+    hops = {str(key): hops for key, hops in notifications}
+    record_all([Happened(row.user_id, _envelope(row, data, hops)) for row, data in valid])
+
+
+def _is_valid(row: Any, data: Any) -> bool:
+    """Whether the data fits the schema of its type; else it does not go out."""
+    if problem := types.problem(row.type, data):
+        log.error("The change %s does not fit its type %s: %s", row.id, row.type, problem.params)
+    return problem is None
+
+
+def _envelope(row: Any, data: Mapping[str, Any], hops: Mapping[str, int]) -> Envelope:
+    """Its id follows from the change, so that a change is one event, however often it is read."""
+    return Envelope(
+        type=row.type,
+        data=dict(data),
+        source=types.SOURCE,
+        key=str(uuid5(row.id, types.SOURCE)),
+        occurred_at=row.at,
+        correlation_id=data.get("correlation_id"),
+        hops=hops.get(data.get("notification_id", ""), 0),
+    )

@@ -1,1 +1,1 @@
-"""The kinds of work that events need, what they feed and what prunes them."""
+"""The kinds of work that events need."""

@@ -143,7 +143,7 @@ def _tell(batch: BatchClaim, statement: str, values: dict[str, Any]) -> Defer | 
 
 
 def _tell_part(statement: str, values: dict[str, Any]) -> list[Any]:
-    """Lock first: a statement that has to wait for the batch would not see who left meanwhile (see `leavers`)."""
+    """Lock first: a statement that has to wait for the batch would not see who left meanwhile (see `withdrawal`)."""
     with transaction.atomic():
         postgres.query(sql.LOCK, {"id": values["id"]})
         return postgres.query(statement, values)

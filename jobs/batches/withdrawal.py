@@ -1,13 +1,14 @@
-"""Withdraw what a cause has made: a reminder that is paused or deleted, a rule that is switched off."""
+"""Withdraw what a cause has made: one that is paused, deleted or switched off, or what a person leaves."""
 
 from collections.abc import Collection
 from uuid import UUID
 
+from django.db import transaction
 from django.db.models import Q
 
 from jobs.batches import progress
 from jobs.changes import reminders
-from jobs.models import Batch, Job
+from jobs.models import Batch, Job, Leaver
 from notifications.deliveries import withdrawal
 from notifications.models import Notification
 from notifications.reasons import DeliveryCode
@@ -28,3 +29,22 @@ def withdraw(
     withdrawal.cancel(Notification.objects.filter(made), code)
     for batch in Batch.objects.filter(origin_id__in=announced, ended_at=None, cancelled_at=None):
         progress.cancel(batch)
+
+
+@transaction.atomic
+def leave(user_id: int, origin_id: UUID) -> None:
+    """Tell somebody no more of what is for an audience, and cancel what is not sent yet. It may be repeated."""
+    # A part that is being told comes first, so that what it records is cancelled; the next one sees who has left.
+    under_way = Batch.objects.filter(origin_id=origin_id, state__in=["pending", "telling"])
+    list(under_way.order_by("id").select_for_update(no_key=True).values_list("id"))
+    Leaver.objects.bulk_create([Leaver(origin_id=origin_id, user_id=user_id)], ignore_conflicts=True)
+    withdraw([origin_id], DeliveryCode.STOPPED, user_id=user_id)
+
+
+def come_back(user_id: int, origin_id: UUID) -> None:
+    """Tell them again, from the next batch on."""
+    Leaver.objects.filter(origin_id=origin_id, user=user_id).delete()
+
+
+def has_left(user_id: int, origin_id: UUID) -> bool:
+    return Leaver.objects.filter(origin_id=origin_id, user=user_id).exists()

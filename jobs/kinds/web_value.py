@@ -16,7 +16,7 @@ from common.texts.refusal import TEXTS, Refusal
 from jobs.kinds.address_kind import AddressKind, host_of
 from jobs.kinds.base import Ask, Found, Nothing, Say
 from jobs.kinds.web_value_form import CONDITIONS, HOW, NUMERIC, STATES, WITH_LIMIT, WebValueForm
-from jobs.reading import pages
+from jobs.reading import extract
 from jobs.reading.fetch import Fetch, Later, Refused, Unfit
 from jobs.reading.numbers import number, shown
 from jobs.reasons import JobCode
@@ -146,7 +146,7 @@ class WebValue(AddressKind):
         return question | {"number": condition in NUMERIC, "unreachable": condition == "unreachable"}
 
     def check(self, ask: Ask, fetch: Fetch) -> Found | Later | Refused:
-        """Return the value of `pages.value`, or `{"down": reason}` where the question is whether it can be reached."""
+        """Return what `extract.value` does, or `{"down": reason}` where the question is whether it can be reached."""
         try:
             watch = Watch.read(ask.payload)
         except Refusal as refusal:
@@ -158,7 +158,7 @@ class WebValue(AddressKind):
         content_type = page.headers.get("Content-Type", "")
         try:
             value = parsed(
-                pages.value, page.body, content_type, watch.how, watch.expression, watch.mark, person=ask.user_id
+                extract.value, page.body, content_type, watch.how, watch.expression, watch.mark, person=ask.user_id
             )
         except OverBudget:
             raise

@@ -9,7 +9,8 @@ from common.parsing import expressions, patterns
 from common.parsing.budget import Budget
 from common.texts.refusal import TEXTS, Refusal, noop as _
 from jobs.reading import selector
-from jobs.reading.charset import storable
+from jobs.reading.charset import decode, storable
+from jobs.reading.numbers import read, shown
 
 LONGEST = 20_000
 """Characters of what may be found."""
@@ -17,6 +18,9 @@ LONGEST = 20_000
 _INVISIBLE = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
 # What Gerrit and others put before JSON, so that no page runs it as a script.
 _GUARD = re.compile(r"\A\s*\)\]\}',?\s*")
+_LANGUAGE = re.compile(
+    rb"<html[^>]{0,500}?\slang\s*=\s*[\"']?([A-Za-z]{2}(?:[-_][A-Za-z]{2}(?![A-Za-z]))?)", re.IGNORECASE
+)
 TEXTS.update(
     found_too_much=_("%(count)s characters were found, and at most %(longest)s are kept: choose a smaller part."),
     not_json=_("It is not JSON: choose another way to read it."),
@@ -32,6 +36,21 @@ def check(how: str, expression: str) -> None:
         selector.compiled(expression)
     else:
         _pattern(expression)
+
+
+def value(body: bytes, content_type: str, how: str, expression: str, mark: str) -> dict[str, str | None] | None:
+    """Parse a page in a child process: the `text` that is found, the `number` in it, how else that may be read
+    (`other`), and its `unit`. None for nothing. Raises Refusal.
+    """
+    budget = Budget(seconds=4, characters=20_000_000, items=2_000_000)
+    if (text := find(how, expression, decode(body, content_type), budget)) is None:
+        return None
+    declared = _LANGUAGE.search(body[:4_000])
+    language = declared[1].decode().lower().replace("_", "-") if declared else ""
+    if (result := read(text, mark, language)) is None:
+        return {"text": text, "number": None, "other": None, "unit": ""}
+    other = None if result.other is None else shown(result.other)
+    return {"text": text, "number": shown(result.value), "other": other, "unit": result.unit}
 
 
 def find(how: str, expression: str, page: str, budget: Budget) -> str | None:

@@ -299,7 +299,7 @@ def _decimal(match: re.Match[str], mark: str) -> Decimal | None:
         return None
     value = Decimal(f"{'-' if parts['minus'] else ''}{whole or '0'}.{fraction or '0'}{parts['exponent']}")
     times = parts["times"].strip().lower()
-    return value.scaleb(_power(times)) if times else value
+    return value.scaleb(next((power for word, power in _TIMES.items() if times.startswith(word)), 0))
 
 
 def _own_mark(digits: str) -> str:
@@ -316,8 +316,3 @@ def _ungrouped(digits: str, mark: str) -> str | None:
     least = 2 if group == "," else 3  # India's groups
     is_grouped = re.fullmatch(rf"[0-9]{{1,3}}([{group}][0-9]{{{least},3}})*[{group}][0-9]{{3}}", digits)
     return digits.replace(group, "") if is_grouped else None
-
-
-def _power(times: str) -> int:
-    """The power of ten that a word or a letter stands for."""
-    return next(power for name, power in _TIMES.items() if times.startswith(name))

@@ -4,7 +4,7 @@ from typing import Any
 
 from django import template
 
-from jobs.batches import leavers
+from jobs.batches import withdrawal
 from jobs.models import Batch
 from notifications.models import Notification
 
@@ -18,7 +18,7 @@ def announcement(context: dict[str, Any], notification: Notification) -> dict[st
         return {}
     return {
         "notification": notification,
-        "has_left": leavers.has_left(notification.user_id, notification.origin_id),
+        "has_left": withdrawal.has_left(notification.user_id, notification.origin_id),
         "is_owner": Batch.objects.filter(id=notification.batch_id, user=notification.user_id).exists(),
         "csrf_token": context.get("csrf_token"),
     }

@@ -12,13 +12,13 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 
-from jobs.batches import leavers
+from jobs.batches import withdrawal
 from notifications.messages.links import STOP
 from notifications.models import Notification
 from notifications.web.signed_link import signed_link_view
 from people.access.requests import PersonRequest, person_action
 
-_ACTS = {"stop": leavers.leave, "resume": leavers.come_back}
+_ACTS = {"stop": withdrawal.leave, "resume": withdrawal.come_back}
 
 
 @person_action
@@ -44,7 +44,7 @@ def by_link(request: HttpRequest, announcement_id: UUID) -> HttpResponse:
             _do(announcement, request.POST.get("act", ""))
             return redirect(request.path)
         _do(announcement, "stop")
-    has_left = leavers.has_left(announcement.user_id, announcement.origin_id)
+    has_left = withdrawal.has_left(announcement.user_id, announcement.origin_id)
     context = {"title": announcement.subject, "has_left": has_left}
     return render(request, "jobs/stop.html", context)
 

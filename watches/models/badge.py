@@ -1,4 +1,4 @@
-"""Badges: pictures of a state that anybody may embed who knows their address."""
+"""Secret words in addresses: of badges, which anybody may embed, and the ping key of a person."""
 
 from __future__ import annotations
 
@@ -54,3 +54,18 @@ class Badge(models.Model):
     def watches(self) -> WatchQuerySet:
         mine = Watch.objects.for_user(self.user)
         return mine.filter(id=self.watch_id) if self.watch_id else mine.filter(tags__contains=[self.tag])
+
+
+class PingKey(models.Model):
+    """With a watch's slug, an address that can be written before the watch's id is known.
+
+    One a person, made with the first slug. A new `key` ends all addresses by the old one.
+    """
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, primary_key=True, related_name="ping_key"
+    )
+    key = models.CharField(max_length=32, unique=True, default=new_token, editable=False)
+
+    def __str__(self) -> str:
+        return str(self.user_id)

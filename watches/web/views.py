@@ -5,14 +5,12 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.db.models import QuerySet
 from django.db.models.functions import Left, Length
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from common.admin.base import as_uuid
 from events.models import Event
 from events.runs import incidents
 from people.access.requests import PersonRequest, made_once, person_action, person_form, person_page, posted
@@ -20,7 +18,8 @@ from people.user_lock import with_user_lock
 from schedules.firing.fire import read_clock
 from watches import changes, inputs, timing
 from watches.inputs import WatchForm
-from watches.models import Badge, Ping, Watch, ping_key
+from watches.models import Badge, Ping, PingKey, Watch
+from watches.models.badge import new_token
 from watches.pings import LARGEST_OUTPUT
 
 _PAGE, _TIMELINE = 25, 20
@@ -31,13 +30,12 @@ _SHOWN = 2_000  # characters of an output
 def watch_list(request: PersonRequest) -> HttpResponse:
     rows = Watch.objects.for_user(request.user).with_channels()
     page, now = Paginator(rows, _PAGE).get_page(request.GET.get("page")), read_clock().now
-    # The watch that `?deleted=<id>` offers to restore.
-    watch_id = as_uuid(request.GET.get("deleted", ""))
     context = {
         "page": page,
         "rows": [(watch, watch.shown_state(now), timing.when(watch)) for watch in page],
         "has_incidents": incidents.is_on(request.user),
-        "deleted": None if watch_id is None else _deleted(request).filter(id=watch_id).first(),
+        # With a button that restores it.
+        "deleted": Watch.objects.deleted_of(request.user).written(request.GET.get("deleted", "")),
     }
     return render(request, "watches/list.html", context)
 
@@ -98,7 +96,7 @@ def edit(request: PersonRequest, watch_id: UUID) -> HttpResponse:
 
 @person_action
 def renew_key(request: PersonRequest) -> HttpResponse:
-    ping_key.renew(request.user)
+    PingKey.objects.filter(user=request.user).update(key=new_token())
     messages.success(request, _("Your ping key is new. Addresses with the old one have ended."))
     return redirect("watches:list")
 
@@ -131,14 +129,10 @@ def delete(request: PersonRequest, watch_id: UUID) -> HttpResponse:
 @person_action
 @with_user_lock
 def restore(request: PersonRequest, watch_id: UUID) -> HttpResponse:
-    deleted = get_object_or_404(_deleted(request), id=watch_id)
+    deleted = get_object_or_404(Watch.objects.deleted_of(request.user), id=watch_id)
     if changes.limit_reached(request.user):
         messages.error(request, inputs.limit_reached())
     else:
         watch = changes.restore(deleted.id)
         messages.success(request, _("“%(name)s” is restored.") % {"name": watch.name})
     return redirect("watches:list")
-
-
-def _deleted(request: PersonRequest) -> QuerySet[Watch]:
-    return Watch.objects.filter(user=request.user, deleted_at__isnull=False)

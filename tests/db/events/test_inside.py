@@ -16,7 +16,6 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from events.intake import ledger
-from events.kinds import inside
 from events.kinds.digest import DIGEST
 from events.kinds.event import EVENT
 from events.models import Digest, Event, Rule
@@ -77,7 +76,7 @@ def record_until_current() -> None:
     """Record what has changed so far; a transaction of another test may hold it back."""
     last, deadline = Change.objects.order_by("xact", "id").last(), time.monotonic() + 60
     while last is not None and time.monotonic() < deadline:
-        inside.record_changes()
+        ledger.record_changes()
         position = FeedPosition.objects.get(reader="events")
         if (position.xact, position.change_id) >= (last.xact, last.id):
             return
@@ -119,7 +118,7 @@ def test_each_change_is_one_event_however_often_and_by_how_many_it_is_read(ada: 
         finish(ada)
 
     def record(_: int) -> None:
-        inside.record_changes()
+        ledger.record_changes()
         connection.close()
 
     with ThreadPoolExecutor(6) as pool:
@@ -127,7 +126,7 @@ def test_each_change_is_one_event_however_often_and_by_how_many_it_is_read(ada: 
     record_until_current()
     FeedPosition.objects.filter(reader="events").update(xact=2**62)  # that of another database
     record_until_current()
-    inside.record_changes()
+    ledger.record_changes()
     assert recorded(ada) == ["delivery.delivered"] * 30
 
 
@@ -140,7 +139,7 @@ def test_the_number_of_statements_does_not_grow_with_the_changes(ada: User) -> N
         before = Event.objects.count()
         while Event.objects.count() == before:  # a transaction of another test may hold them back
             with CaptureQueriesContext(connection) as captured:
-                inside.record_changes()
+                ledger.record_changes()
         counts.append(len([one for one in captured.captured_queries if "_" in one["sql"].partition("SAVEPOINT")[0]]))
     # The position (made, taken, moved), the changes, their hops, the events.
     assert counts == [6, 6]
@@ -158,7 +157,7 @@ def test_a_chunk_that_dies_before_its_commit_is_recorded_by_the_next(
     with monkeypatch.context() as dying, pytest.raises(KeyboardInterrupt):
         dying.setattr(ledger, "publish_after_commit", die)
         while True:  # until another test's transaction no longer holds the change back
-            inside.record_changes()
+            ledger.record_changes()
     assert not Event.objects.exists()
     assert recorded(ada) == ["delivery.delivered"]
 
@@ -179,7 +178,7 @@ def test_a_change_that_commits_late_is_recorded_too(ada: User) -> None:
         late = pool.submit(commit_late)
         begun.wait(60)
         finish(ada)
-        inside.record_changes()
+        ledger.record_changes()
         assert not Event.objects.exists()
         go_on.set()
         late.result()
@@ -229,7 +228,7 @@ def test_what_does_not_fit_its_schema_does_not_go_out_and_stops_nothing_else(
         assert change is not None
         Change.objects.filter(xact=change.xact, id=change.id).update(data=json.loads(data))
     finish(ada)
-    with caplog.at_level(logging.ERROR, logger="events.kinds.inside"):
+    with caplog.at_level(logging.ERROR, logger="events.intake.ledger"):
         assert recorded(ada) == ["delivery.delivered"]
     assert len(caplog.records) == 4
 

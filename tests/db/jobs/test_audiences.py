@@ -9,7 +9,7 @@ import pytest
 from django.contrib.auth.models import Group
 
 from events.models import Subscription, Topic
-from jobs.batches import leavers, progress as batches
+from jobs.batches import progress as batches, withdrawal
 from jobs.batches.kind import BATCH
 from jobs.batches.progress import Progress
 from jobs.models import Batch, Connection, Job, Leaver
@@ -212,7 +212,7 @@ def test_a_reminder_for_a_topic_is_left_without_the_topic(staff: User) -> None:
     batch = tell(announce(staff, "topic", str(topic.id)))
     message = Notification.objects.get()
     assert (message.user, message.origin_id) == (reader, batch.origin_id)
-    leavers.leave(reader.pk, batch.origin_id)
+    withdrawal.leave(reader.pk, batch.origin_id)
     assert tell(announce(staff, "topic", str(topic.id))).reached == 1
     assert Subscription.objects.current().get() == own
 

@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 
 from common import fault_points
 from common.uuid7 import uuid7
-from jobs.batches import kind, leavers, progress
+from jobs.batches import kind, progress, withdrawal
 from jobs.batches.progress import Progress
 from jobs.models import Batch, Leaver, Part
 from notifications.models import Delivery, Notification
@@ -133,12 +133,12 @@ def test_a_damaged_message_ends_its_batch_alone(staff: User) -> None:
 def test_who_leaves_is_told_no_more_and_what_waits_for_them_is_cancelled(staff: User) -> None:
     stays, leaves = make_reader(), make_reader()
     batch = tell(announce(staff))
-    leavers.leave(leaves.pk, batch.origin_id)
-    leavers.leave(leaves.pk, batch.origin_id)
+    withdrawal.leave(leaves.pk, batch.origin_id)
+    withdrawal.leave(leaves.pk, batch.origin_id)
     states = dict(Delivery.objects.values_list("notification__user_id", "state"))
     assert states == {stays.pk: "pending", leaves.pk: "cancelled"}
     elsewhere = Leaver.objects.create(origin_id=uuid7(), user=leaves)
-    leavers.come_back(leaves.pk, batch.origin_id)
+    withdrawal.come_back(leaves.pk, batch.origin_id)
     assert Leaver.objects.get() == elsewhere
 
 
@@ -216,8 +216,8 @@ def test_cancelling_and_leaving_while_a_worker_tells_reaches_what_it_has_recorde
     if act == "cancel":
         progress.cancel(batch)
     else:
-        leavers.leave(first.pk, batch.origin_id)
-        leavers.leave(second.pk, batch.origin_id)
+        withdrawal.leave(first.pk, batch.origin_id)
+        withdrawal.leave(second.pk, batch.origin_id)
     acted.set()
     telling.result(WAITING)
     assert told() == [first.pk]
@@ -251,7 +251,7 @@ def test_who_leaves_during_the_statement_that_tells_them_is_cancelled_after_it(
     monkeypatch.setattr(kind.postgres, "query", slow)
     telling = workers.start(tell, batch)
     assert locked.wait(WAITING)
-    left = workers.start(leavers.leave, reader.pk, batch.origin_id)
+    left = workers.start(withdrawal.leave, reader.pk, batch.origin_id)
     leaving.set()
     telling.result(WAITING)
     left.result(WAITING)

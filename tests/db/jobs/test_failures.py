@@ -14,7 +14,7 @@ import pytest
 from django.db.models.functions import Now
 
 from jobs import kinds
-from jobs.batches import leavers
+from jobs.batches import withdrawal
 from jobs.batches.withdrawal import withdraw
 from jobs.changes import reminders
 from jobs.checks import steps
@@ -146,7 +146,7 @@ def test_a_check_that_waits_ends_with_its_question() -> None:
     "stop",
     [
         lambda job: withdraw([job.origin_id], DeliveryCode.PAUSED),
-        lambda job: leavers.leave(job.user_id, job.origin_id),
+        lambda job: withdrawal.leave(job.user_id, job.origin_id),
     ],
     ids=["paused", "left"],
 )

@@ -16,7 +16,8 @@ from people.models import User
 from schedules.firing.fire import read_clock
 from tests.make import make_user, make_watch
 from watches import changes, pings, tell, timing
-from watches.models import Ping, PingKey, Watch, ping_key
+from watches.models import Ping, PingKey, Watch
+from watches.models.badge import new_token
 from watches.pings import LOCKED, TAKEN, TOO_MANY, UNKNOWN, NewPing
 
 HOUR = timedelta(hours=1)
@@ -292,7 +293,7 @@ def test_a_watch_is_pinged_by_key_and_slug(ada: User) -> None:
     assert pings.record([known, unknown, NewPing(watch.token, "start")]) == [TAKEN, UNKNOWN, TAKEN]
     watch.refresh_from_db()
     assert [one.kind for one in watch.pings.all()] == ["start", "success"]
-    ping_key.renew(ada)
+    PingKey.objects.filter(user=ada).update(key=new_token())
     assert pings.record([NewPing(None, "success", address=f"{key.key}/backup")]) == [UNKNOWN]
     assert pings.record([NewPing(None, "success", address=f"{theirs.key}/backup")]) == [TAKEN]
     changes.delete(other.id)

@@ -9,7 +9,7 @@ from common.parsing import pool
 from common.parsing.budget import Budget, OverBudget
 from common.parsing.pool import parsed
 from common.texts.refusal import Refusal
-from jobs.reading import extract, pages
+from jobs.reading import extract
 
 PAGE = r"""<!doctype html><meta itemprop=price content="19.99"><title>T</title>
 <div id=main class="a b"><p>One<p>Two <b>bold</b>
@@ -115,7 +115,7 @@ HOSTILE = {
 def test_no_page_hangs_a_selector(page: str, selector: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool, "SECONDS", 0.5)
     try:
-        assert parsed(pages.value, HOSTILE[page].encode(), "", "html", selector, "") is None
+        assert parsed(extract.value, HOSTILE[page].encode(), "", "html", selector, "") is None
     except OverBudget as refused:
         assert refused.what in ("seconds", "megabytes", "depth")
 
@@ -150,7 +150,7 @@ def test_a_page_that_cannot_be_read_says_why(how: str, expression: str, page: st
 )
 def test_what_is_nested_too_deeply_is_refused_with_the_limit(how: str, page: str) -> None:
     with pytest.raises(OverBudget) as refused:
-        parsed(pages.value, page.encode(), "", how, "a", "")
+        parsed(extract.value, page.encode(), "", how, "a", "")
     assert refused.value.what == "depth"
 
 

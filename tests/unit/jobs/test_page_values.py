@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from jobs.reading import pages
+from jobs.reading import extract
 
 INPUTS = Path(__file__).with_name("inputs")
 CASES = [case for case in json.loads((INPUTS / "cases.json").read_text()) if case["file"].endswith(".html")]
@@ -17,7 +17,7 @@ CASES = [case for case in json.loads((INPUTS / "cases.json").read_text()) if cas
 
 @pytest.mark.parametrize("case", CASES, ids=[f"{case['file']}: {case['why']}" for case in CASES])
 def test_prices_of_the_kinds_that_others_misread(case: dict[str, Any]) -> None:
-    found = pages.value((INPUTS / case["file"]).read_bytes(), "text/html", "html", case["selector"], "")
+    found = extract.value((INPUTS / case["file"]).read_bytes(), "text/html", "html", case["selector"], "")
     assert found is not None and found["number"] is not None and Decimal(found["number"]) == Decimal(case["number"])
 
 
@@ -46,7 +46,7 @@ def test_prices_of_the_kinds_that_others_misread(case: dict[str, Any]) -> None:
     ],
 )
 def test_raised_cents_are_a_fraction(html: str, number: str) -> None:
-    found = pages.value(f"<p class=p>{html}</p>".encode(), "text/html", "html", ".p", "")
+    found = extract.value(f"<p class=p>{html}</p>".encode(), "text/html", "html", ".p", "")
     assert found is not None and found["number"] == number
 
 
@@ -73,19 +73,19 @@ def test_raised_cents_are_a_fraction(html: str, number: str) -> None:
     ],
 )
 def test_what_is_not_shown_or_struck_out_does_not_count(html: str) -> None:
-    found = pages.value(f"<p class=p>{html}</p>".encode(), "text/html", "html", ".p", "")
+    found = extract.value(f"<p class=p>{html}</p>".encode(), "text/html", "html", ".p", "")
     assert found is not None and found["number"] == "12.5"
 
 
 def test_what_is_struck_out_counts_where_nothing_else_is_there() -> None:
-    found = pages.value(b"<p class=p><s>49.99 $</s></p>", "text/html", "html", ".p", "")
+    found = extract.value(b"<p class=p><s>49.99 $</s></p>", "text/html", "html", ".p", "")
     assert found is not None and found["number"] == "49.99"
 
 
 def test_the_pages_language_helps() -> None:
     def read(language: str) -> tuple[str | None, str | None]:
         page = f'<!doctype html><html class="x" lang="{language}"><p class=p>1.299 €</p>'
-        found = pages.value(page.encode(), "text/html", "html", ".p", "")
+        found = extract.value(page.encode(), "text/html", "html", ".p", "")
         assert found is not None and (found["text"], found["unit"]) == ("1.299 €", "EUR")
         return found["number"], found["other"]
 
@@ -125,16 +125,16 @@ def test_the_pages_language_helps() -> None:
     ],
 )
 def test_numbers_are_read_as_pages_write_them(html: str, number: str | None) -> None:
-    found = pages.value(html.encode(), "text/html; charset=utf-8", "html", ".p", "")
+    found = extract.value(html.encode(), "text/html; charset=utf-8", "html", ".p", "")
     assert (found and found["number"]) == number
 
 
 @pytest.mark.parametrize("text", ["aus&shy;verkauft", "aus&#8203;verkauft", "&lrm;ausverkauft", "ausverkauft&nbsp;"])
 def test_a_text_has_no_characters_that_nobody_sees(text: str) -> None:
-    found = pages.value(f"<p class=p>{text}".encode(), "text/html", "html", ".p", "")
+    found = extract.value(f"<p class=p>{text}".encode(), "text/html", "html", ".p", "")
     assert found is not None and found["text"] == "ausverkauft"
 
 
 def test_a_text_has_its_accents_as_they_are_typed() -> None:
-    found = pages.value("<p class=p>e\u0301puise\u0301".encode(), "text/html; charset=utf-8", "html", ".p", "")
+    found = extract.value("<p class=p>e\u0301puise\u0301".encode(), "text/html; charset=utf-8", "html", ".p", "")
     assert found is not None and found["text"] == "épuisé"

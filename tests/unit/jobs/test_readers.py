@@ -14,7 +14,7 @@ from common.parsing.pool import parsed
 from demo.receivers import HTTPReceiver, Reply
 from jobs.kinds.base import Found
 from jobs.kinds.feed import Feed
-from jobs.reading import charset, extract, feeds, pages
+from jobs.reading import charset, extract, feeds
 from jobs.reading.fetch import Fetch
 from schedules.job_kinds import calendar_file
 from tests.unit.common import parsing_tasks
@@ -26,9 +26,9 @@ CALENDAR = b"BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nUID:1\r\nDTSTART:20260301T090000
 @pytest.mark.parametrize(
     ("read", "arguments"),
     [
-        (pages.value, (b"<p>12,5 EUR", "", "html", "p", "")),
-        (pages.value, (b'{"a": 1}', "", "json", "a", "")),
-        (pages.value, (b"a 1", "", "text", "a (.)", "")),
+        (extract.value, (b"<p>12,5 EUR", "", "html", "p", "")),
+        (extract.value, (b'{"a": 1}', "", "json", "a", "")),
+        (extract.value, (b"a 1", "", "text", "a (.)", "")),
         (feeds.read, (b"<rss/>", "", "https://example.org/")),
         (calendar_file.read, (CALENDAR, "", datetime(2026, 1, 1, tzinfo=UTC))),
         (strict_json.read, (b'{"a": [1]}',)),
@@ -48,7 +48,7 @@ def test_pages_and_feeds_are_read_in_a_child_alone(receiver: HTTPReceiver, monke
 
         return here
 
-    for module, name in ((extract, "find"), (charset, "decode"), (pages, "value"), (feeds, "read")):
+    for module, name in ((extract, "find"), (charset, "decode"), (extract, "value"), (feeds, "read")):
         monkeypatch.setattr(module, name, only_named(getattr(module, name)))
     receiver.answer = Reply(headers={"Content-Type": "application/json"}, body=b'{"price": 12.5}')
     price = ask(watch("above", url=receiver.url, how="json", expression="price", limit="12"))
