@@ -20,7 +20,7 @@ from common.uuid7 import uuid7
 from jobs import words
 from jobs.checks import recording
 from jobs.checks.recording import NewJob, SendAs
-from jobs.models import Connection, Job
+from jobs.models import Job
 from jobs.reasons import JobCode
 from notifications.messages.text import Text
 from people.models import User
@@ -51,41 +51,36 @@ class Checked:
         return self.outcome == "checking"
 
     @property
-    def failed(self) -> bool:
-        return self.outcome == "failed"
-
-    @property
     def outcome_text(self) -> str:
         """The result or the reason of the failure, and what follows."""
         return words.checked(self.outcome, str(self.reason))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """A question to check: `payload` as the kind's form made it. It knows what the last check of `origin_id` left."""
+def check_now(
+    user: User,
+    kind: str,
+    payload: Mapping[str, Any],
+    connection_id: UUID | None,
+    send_as: SendAs,
+    origin_id: UUID | None = None,
+) -> Checked:
+    """Record a job, and wait a moment for it. Do not call it in a transaction: no worker would see the job.
 
-    kind: str
-    payload: Mapping[str, Any]
-    connection: Connection | None
-    send_as: SendAs
-    origin_id: UUID | None = None
-
-
-def check_now(user: User, question: Question) -> Checked:
-    """Record a job, and wait a moment for it. Do not call it in a transaction: no worker would see the job."""
+    `payload` is as the kind's form made it. It knows what the last check of `origin_id` left.
+    """
     if not rate_limiter.allows(Window(f"check-now:{user.pk}", A_MINUTE, 60.0)):
         return Checked(outcome="failed", reason=Reason(JobCode.TOO_OFTEN, most=A_MINUTE))
     now = timezone.now()
     new = NewJob(
         user_id=user.pk,
-        kind=question.kind,
-        payload=question.payload,
-        connection_id=None if question.connection is None else question.connection.id,
+        kind=kind,
+        payload=payload,
+        connection_id=connection_id,
         batch_id=uuid7(),
         slot=now,
-        send_as=question.send_as,
+        send_as=send_as,
         expires_at=now + _STALE,
-        preview={"of": question.origin_id and str(question.origin_id)},
+        preview={"of": origin_id and str(origin_id)},
     )
     with transaction.atomic():
         wakes = recording.record([new])

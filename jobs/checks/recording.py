@@ -41,9 +41,6 @@ class SendAs(SendOptions):
     def options(self) -> dict[str, Any]:
         return {one.name: getattr(self, one.name) for one in fields(SendOptions)}
 
-    def stored(self) -> str:
-        return json.dumps(asdict(self), default=str)
-
     @classmethod
     def read(cls, stored: str) -> SendAs:
         """Raises TypeError, ValueError or KeyError for a damaged row."""
@@ -80,7 +77,7 @@ _JOBS = Rows(
     **correlation.COLUMNS,
     id=(UUID, lambda _: uuid7()),
     queue=(str, lambda job: queue_of(job.kind)),
-    message=(Json, lambda job: job.send_as.stored()),
+    message=(Json, lambda job: json.dumps(asdict(job.send_as), default=str)),
 )
 _DUE = "greatest(available_at, now())"
 _RECORD = f"""

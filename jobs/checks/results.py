@@ -18,33 +18,45 @@ _LISTED = ("cause", "count", "example")
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One job. `outcome` is a key of `words.check`; `reason_code` its evidence, or why it failed.
+    """What became of a job. The job's reason is its evidence, or why it failed."""
 
-    `at`: when it runs, for one that waits. `text` is a sentence; "at" and an instant follow if `at` is set.
-    """
+    job: Job
 
-    job_id: UUID
-    kind: str
-    outcome: str
-    reason_code: str
-    reason: str
-    slot: datetime
-    at: datetime | None
-    notification_id: UUID | None
-    not_taken: list[dict[str, Any]]
-    silent_since: datetime | None
-    answered_at: datetime | None
+    @property
+    def outcome(self) -> str:
+        """A key of `words.check`."""
+        job = self.job
+        if job.state == job.words.done:
+            return "silent" if job.notification_id is None else "spoke"
+        if job.state in DEAD_LETTERS:
+            return "failed"
+        if job.state == job.words.working:
+            return "checking"
+        if job.state != "pending":
+            return "dropped"
+        if job.reason_code:
+            return "retrying"
+        # Recorded late, it is due at once.
+        return "spread" if job.id < first_of(job.available_at - _AT_ONCE) else "waiting"
+
+    @property
+    def at(self) -> datetime | None:
+        """When it runs, for one that waits."""
+        return self.job.available_at if self.outcome in ("waiting", "spread", "retrying") else None
 
     @property
     def text(self) -> str:
-        return words.check(self.outcome, self.reason)
+        """A sentence; "at" and an instant follow if `at` is set."""
+        return words.check(self.outcome, self.job.reason)
+
+    @property
+    def not_taken(self) -> list[dict[str, Any]]:
+        return not_taken(self.job.reason_params)
 
 
 def of_batches(user_id: int, batches: Collection[UUID]) -> dict[UUID, Check]:
     """The checks of a person, by the batch that caused each. One statement; none without batches."""
-    if not batches:
-        return {}
-    return {job.batch_id: _check(job) for job in Job.objects.filter(user_id=user_id, batch_id__in=batches)}
+    return {job.batch_id: Check(job) for job in Job.objects.filter(user_id=user_id, batch_id__in=batches)}
 
 
 _LAST = """
@@ -57,26 +69,7 @@ def last(user_id: int, origins: Sequence[UUID]) -> dict[UUID, Check]:
     """The newest check of each of these reminders, by its id. One statement; none without reminders."""
     if not origins:
         return {}
-    return {job.origin_id: _check(job) for job in Job.objects.raw(_LAST, [column(origins), user_id]) if job.origin_id}
-
-
-def _check(job: Job) -> Check:
-    outcome = _outcome(job)
-    waits = outcome in ("waiting", "spread", "retrying")
-    at = job.available_at if waits else None
-    return Check(
-        job.id,
-        job.kind,
-        outcome,
-        job.reason_code,
-        job.reason,
-        job.slot,
-        at,
-        job.notification_id,
-        not_taken(job.reason_params),
-        silent_since(job.reason_params),
-        answered_at(job.reason_params),
-    )
+    return {job.origin_id: Check(job) for job in Job.objects.raw(_LAST, [column(origins), user_id]) if job.origin_id}
 
 
 def not_taken(params: Any) -> list[dict[str, Any]]:
@@ -106,18 +99,3 @@ def _chain(params: Any) -> Iterator[Mapping[str, Any]]:
         yield params
         following = params.get("then")
         params = following.get("params") if isinstance(following, Mapping) else None
-
-
-def _outcome(job: Job) -> str:
-    if job.state == Job.words.done:
-        return "silent" if job.notification_id is None else "spoke"
-    if job.state in DEAD_LETTERS:
-        return "failed"
-    if job.state == Job.words.working:
-        return "checking"
-    if job.state != "pending":
-        return "dropped"
-    if job.reason_code:
-        return "retrying"
-    # Recorded late, it is due at once.
-    return "spread" if job.id < first_of(job.available_at - _AT_ONCE) else "waiting"

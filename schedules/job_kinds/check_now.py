@@ -1,7 +1,7 @@
 """Check now what a reminder checks, and say what it would say. It sends nothing."""
 
 from jobs.checks import check_now as jobs_check_now
-from jobs.checks.check_now import Checked, Question
+from jobs.checks.check_now import Checked
 from jobs.checks.recording import SendAs
 from people.models import User
 from schedules.changes.editing import asks_the_same
@@ -14,13 +14,9 @@ def check_now(user: User, wanted: Schedule, stored: Schedule | None = None) -> C
     `wanted` need not be saved. If it asks the question of `stored`, it continues from what that has found.
     """
     origin_id = None if stored is None or not asks_the_same(wanted, stored) else stored.id
-    question = Question(
-        kind=wanted.job_kind,
-        payload=wanted.job_payload or {},
-        connection=wanted.connection,
-        send_as=SendAs(
-            title=wanted.title, body=wanted.body, channels=(), name=user.get_short_name(), time_zone=wanted.time_zone
-        ),
-        origin_id=origin_id,
+    send_as = SendAs(
+        title=wanted.title, body=wanted.body, channels=(), name=user.get_short_name(), time_zone=wanted.time_zone
     )
-    return jobs_check_now.check_now(user, question)
+    return jobs_check_now.check_now(
+        user, wanted.job_kind, wanted.job_payload or {}, wanted.connection_id, send_as, origin_id
+    )

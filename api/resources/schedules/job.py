@@ -13,7 +13,7 @@ from api.protocol.fields import Body, FewNames, Instant, limited
 from api.protocol.problems import FieldError, invalid
 from api.resources.notifications import ReasonDocument
 from jobs import kinds
-from jobs.checks.results import Check
+from jobs.checks.results import Check, answered_at, silent_since
 from schedules.inputs.job_form import PREFIX, JobForm, initial_of
 from schedules.models import Schedule
 
@@ -58,18 +58,19 @@ class NotTaken(BaseModel):
 class CheckDocument(BaseModel):
     """One check."""
 
-    kind: str = Field(description=KIND)
+    kind: str = of("job.kind", KIND)
     outcome: Literal["waiting", "spread", "checking", "retrying", "spoke", "silent", "failed", "dropped"] = Field(
         description="`spread` and `retrying` wait until `due_at`; `dropped`: it was cancelled, or came too late."
     )
     reason: ReasonDocument = of(
-        lambda check: {"code": check.reason_code, "params": {}, "text": check.text}, "Its evidence, or why it failed."
+        lambda check: {"code": check.job.reason_code, "params": {}, "text": check.text},
+        "Its evidence, or why it failed.",
     )
     due_at: Instant | None = of("at", "When it checks; null if it does not wait.")
-    notification_id: UUID | None = Field(description="What it sent; null if it was silent.")
+    notification_id: UUID | None = of("job.notification_id", "What it sent; null if it was silent.")
     not_taken: list[NotTaken]
-    silent_started_at: Instant | None = of("silent_since")
-    answered_at: Instant | None
+    silent_started_at: Instant | None = of(lambda check: silent_since(check.job.reason_params))
+    answered_at: Instant | None = of(lambda check: answered_at(check.job.reason_params))
 
 
 def fields(job: JobBody | None) -> dict[str, Any]:

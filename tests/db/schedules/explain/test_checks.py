@@ -53,9 +53,9 @@ def test_each_check_has_an_outcome_with_its_evidence(
     ada: User, value: str, tries: int, fields: dict[str, Any], outcome: str, code: str
 ) -> None:
     _, found = fired(ada, value, tries, **fields)
-    assert (found.outcome, found.reason_code) == (outcome, code)
+    assert (found.outcome, found.job.reason_code) == (outcome, code)
     assert (found.at is not None) == (outcome in {"waiting", "retrying"})
-    assert (found.notification_id is not None) == (outcome == "spoke")
+    assert (found.job.notification_id is not None) == (outcome == "spoke")
 
 
 def test_a_check_that_is_spread_says_so(ada: User) -> None:
@@ -91,7 +91,7 @@ def test_pages_tell_it_of_the_last_check_and_of_each_slot(browser: Client, ada: 
 def test_the_list_of_occurrences_links_a_silent_slot_to_its_job(operator: Client, ada: User) -> None:
     _, found = fired(ada, "nothing")
     page = operator.get("/admin/schedules/occurrence/").content.decode()
-    assert f"/admin/jobs/job/{found.job_id}/change/" in page
+    assert f"/admin/jobs/job/{found.job.id}/change/" in page
 
 
 def test_what_was_said_before_a_silent_check_is_no_trouble_of_it(browser: Client, ada: User) -> None:
