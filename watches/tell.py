@@ -123,8 +123,9 @@ def _tell(statement: str, only: UUID | None = None) -> int:
     except Exception as error:
         if blames_no_row(error):
             raise
-        if only is not None:
-            _give_up(statement, only, error)
+        if only is not None:  # nothing is told of this row, so that it holds up no other
+            log.error("A watch or ping, %s, cannot be told: %s", only, type(error).__name__)
+            _settle(statement, [only])
             return 0
         log.warning("A batch of watches failed (%s): telling them one by one", type(error).__name__)
     with transaction.atomic():
@@ -139,12 +140,6 @@ def _key(row: Any) -> UUID:
 def _settle(statement: str, keys: Iterable[UUID]) -> None:
     done = {_MISSED: _SET_DOWN, _TOLD: _SET_TOLD, _SLOW: _SET_SLOW}[statement]
     change(done, {"ids": column(keys)})
-
-
-def _give_up(statement: str, key: UUID, error: Exception) -> None:
-    """Tell nothing of a row that cannot be told, so that it holds up no other."""
-    log.error("A watch or ping, %s, cannot be told: %s", key, type(error).__name__)
-    _settle(statement, [key])
 
 
 def _record(statement: str, rows: Sequence[Any]) -> int:

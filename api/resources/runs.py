@@ -19,6 +19,7 @@ from api.resources.notifications import ReasonDocument, reason_of
 from events.flows.incident import ACKNOWLEDGED, RESOLVED, Incident
 from events.models import FlowEffect, Run, Step
 from events.runs import changes, history, incidents
+from work import dead_letters
 from work.dead_letters import Done, Who
 
 router = Router(tags=["runs"], auth=Bearer("events"))
@@ -147,7 +148,7 @@ def resolve_incident(request: ApiRequest, run_id: UUID) -> HttpResponse:
 @router.post("/{uuid:run_id}/steps/{uuid:step_id}/retry", response={202: StepDocument}, summary="Retry a failed step")
 def retry_step(request: ApiRequest, run_id: UUID, step_id: UUID) -> HttpResponse:
     """Now, under the same idempotency key."""
-    return _on_step(request, run_id, step_id, lambda rows: changes.retry(rows, "own step", _who(request)))
+    return _on_step(request, run_id, step_id, lambda rows: dead_letters.replay(rows, "own step", _who(request)))
 
 
 @router.post("/{uuid:run_id}/steps/{uuid:step_id}/skip", response={202: StepDocument}, summary="Skip a failed step")

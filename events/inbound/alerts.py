@@ -48,7 +48,9 @@ def read(body: Mapping[str, Any], most: int) -> Iterator[tuple[str, str, dict[st
             "labels": labels,
             "annotations": annotations,
             "url": _text(alert.get("panelURL") or alert.get("generatorURL")),
-            "value": _text(alert.get("valueString")) or _values(alert.get("values")),
+            # The values of Grafana's queries: "B=44.2 C=1".
+            "value": _text(alert.get("valueString"))
+            or " ".join(f"{name}={value}" for name, value in _texts(alert.get("values")).items()),
             "starts_at": _text(alert.get("startsAt")),
             "ends_at": _text(alert.get("endsAt")) if ended else "",
         }
@@ -80,11 +82,6 @@ def _of_heartbeat(body: Mapping[str, Any]) -> tuple[str, str, dict[str, Any]]:
         "ends_at": at if ended else "",
     }
     return "alert.resolved" if ended else "alert.raised", f"{key} {heartbeat['status']} {at}", data
-
-
-def _values(given: Any) -> str:
-    """The values of Grafana's queries: "B=44.2 C=1"."""
-    return " ".join(f"{name}={value}" for name, value in _texts(given).items())
 
 
 def _texts(given: Any) -> dict[str, str]:

@@ -42,9 +42,13 @@ def send(queue: Channel, envelopes: Sequence[Envelope]) -> list[Sent]:
     publish_after_commit(due)
     fresh = {wake.id for wake in due}
     ids = [child(one.id, queue.id) for one in new]
-    stored = _stored(queue, [one.batch_id for one, key in zip(new, ids, strict=True) if key not in fresh])
+    known = [one.batch_id for one, key in zip(new, ids, strict=True) if key not in fresh]
+    before = Delivery.objects.filter(
+        channel=queue, notification__user=queue.user_id, notification__batch_id__in=known
+    ).select_related("notification")
+    stored = {one.notification.batch_id: one for one in before}
     size = sum(_ROW + len(one.data or "") for one, key in zip(new, ids, strict=True) if key in fresh)
-    usage.count(queue.user_id, 0, size)
+    usage.count((queue.user_id, 0, size))
     return [
         Sent(key, True) if key in fresh else _repeated(stored[one.batch_id], envelope)
         for envelope, one, key in zip(envelopes, new, ids, strict=True)
@@ -70,15 +74,6 @@ def _notification(queue: Channel, envelope: Envelope) -> NewNotification:
         available_at=now + timedelta(seconds=envelope.delay) if envelope.delay else None,
         id=uuid7(),
     )
-
-
-def _stored(queue: Channel, batch_ids: Sequence[UUID]) -> dict[UUID, Delivery]:
-    if not batch_ids:
-        return {}
-    result = Delivery.objects.filter(
-        channel=queue, notification__user=queue.user_id, notification__batch_id__in=batch_ids
-    )
-    return {one.notification.batch_id: one for one in result.select_related("notification")}
 
 
 def _repeated(before: Delivery, envelope: Envelope) -> Sent:

@@ -61,10 +61,6 @@ class EventClaim(kinds.Claim):
     registered: Annotated[Registered | None, Loaded(registered.sql("d.user_id", "d.type"), read=registered.read)]
     quiet: Annotated[Hours | None, Loaded(quiet.columns("p"), read=quiet.read)]
 
-    @property
-    def correlation_id(self) -> str:
-        return self.chain
-
 
 def handle(event: EventClaim, rules: Sequence[Rule]) -> None:
     """Apply the rules that are for the event, in a number of statements that does not grow with them."""
@@ -92,7 +88,7 @@ def handle(event: EventClaim, rules: Sequence[Rule]) -> None:
     publish_after_commit([*outbox.record(notifications), *recording.record(series), *due])
     stored = sum(map(size_of, notifications)) + sum(map(_size_of_series, series))
     # Last: all events of a person lock the same few rows for it.
-    usage.count(event.user_id, 0, stored + _ROW * len(effects))
+    usage.count((event.user_id, 0, stored + _ROW * len(effects)))
     fault_points.reach("recorded")
 
 
@@ -187,7 +183,7 @@ def _notification(event: EventClaim, rule: Rule, message: text.Text, key: UUID, 
         quiet.wait(event.claimed_at, event.quiet),
         id=key,
         batch_id=uuid5(event.id, str(rule.id)),
-        correlation_id=event.correlation_id,
+        correlation_id=event.chain,
         hops=event.hops + 1,
         data=copy,
     )
@@ -227,7 +223,7 @@ def _series(event: EventClaim, rule: Rule, envelope: dict[str, Any]) -> NewJob:
         slot=event.claimed_at,
         send_as=send_as,
         origin_id=rule.id,
-        correlation_id=event.correlation_id,
+        correlation_id=event.chain,
     )
 
 

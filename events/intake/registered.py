@@ -60,13 +60,9 @@ def check(envelopes: Sequence[Envelope], values: Iterable[str]) -> None:
     """Raise Unfit for those whose type refuses them, Carillon's own types too. `values`: each name, and what `sql`
     gives for it."""
     own = {number: wrong for number, one in enumerate(envelopes) if (wrong := types.misfit(one.type, one.data))}
-    if misfits := own or _misfits(envelopes, _refusing(values)):
-        raise Unfit(misfits)
-
-
-def _refusing(values: Iterable[str]) -> dict[str, Registered]:
     named = {name: read(given) for name, _space, given in (one.partition(" ") for one in values)}
-    return {name: type for name, type in named.items() if type and type.refuses}
+    if misfits := own or _misfits(envelopes, {name: type for name, type in named.items() if type and type.refuses}):
+        raise Unfit(misfits)
 
 
 def _misfits(envelopes: Sequence[Envelope], refusing: Mapping[str, Registered]) -> dict[int, Misfit]:

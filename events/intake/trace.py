@@ -101,7 +101,11 @@ def trace(correlation_id: str, user: User | None) -> Trace:
     if user is not None or not batches:
         sent |= Q(batch_id__in=causes) | Q(correlation_id=chain)
         jobs = Q(batch_id=chain) | Q(correlation_id=chain)
-    deliveries = _sent(Notification.objects.filter(own, sent))
+    deliveries = _first(
+        Delivery.objects.filter(notification__in=Notification.objects.filter(own, sent))
+        .select_related("notification", "channel")
+        .prefetch_related("history")
+    )
     looked = _first(Job.objects.filter(own, jobs).prefetch_related("history")) if jobs else []
     steps = _first(Step.objects.filter(own, correlation_id=chain).select_related("run").prefetch_related("history"))
     came = _came(events, steps)
@@ -145,11 +149,6 @@ def _came(events: Sequence[Event], steps: Sequence[Step]) -> dict[UUID, list[dat
     for step in steps:
         came.setdefault(step.run_id, []).append(step.created_at)
     return came
-
-
-def _sent(notifications: Any) -> list[Delivery]:
-    result = Delivery.objects.filter(notification__in=notifications).select_related("notification", "channel")
-    return _first(result.prefetch_related("history"))
 
 
 def _common(kind: str, work: Work, owner_id: int) -> dict[str, Any]:

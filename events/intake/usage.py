@@ -3,7 +3,7 @@
 Two requests at once may pass together; what they have written counts for the next.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 from operator import itemgetter
 
@@ -93,11 +93,6 @@ def check(user_id: int, events: int, types: Collection[str] = ()) -> Used:
     return now
 
 
-def count(user_id: int, events: int, stored: int) -> None:
-    """Count what is written, in its transaction. `stored` is in bytes."""
-    count_all([(user_id, events, stored)])
-
-
-def count_all(written: Iterable[tuple[int, int, int]]) -> None:
-    """Of several people: (id, events, bytes) of each. Their rows are locked in one order."""
+def count(*written: tuple[int, int, int]) -> None:
+    """Count what is written, in its transaction: (id, events, bytes) of each person. Rows are locked in one order."""
     execute(_COUNT, _COUNTS.values(written))

@@ -121,5 +121,5 @@ def _notification(claim: DigestClaim, rule: Rule) -> NewNotification:
 
 def _record(digest_id: UUID, notification: NewNotification) -> None:
     publish_after_commit(outbox.record([notification]))
-    usage.count(notification.user_id, 0, size_of(notification))
+    usage.count((notification.user_id, 0, size_of(notification)))
     Digest.objects.filter(id=digest_id).update(notification_id=notification.id)

@@ -63,7 +63,8 @@ def small_budget(events: int = 1) -> Budget:
 def read(text: str) -> Any:
     """A schema, ready for `misfit`. Raises Unusable."""
     if (size := len(text.encode("utf-8", "replace"))) > LARGEST:
-        raise Unusable([_("This is %(size)s KiB long; at most %(most)s KiB are taken.") % _kib(size)])
+        kib = {"size": -(-size // 1024), "most": LARGEST // 1024}
+        raise Unusable([_("This is %(size)s KiB long; at most %(most)s KiB are taken.") % kib])
     try:
         schema = strict_json.read(text.encode("utf-8", "replace"))
     except strict_json.Bad as error:
@@ -90,10 +91,6 @@ def misfit(schema: Any, data: Any, budget: Budget) -> Misfit | None:
     except (OverBudget, RecursionError):
         return Misfit("data", "cost", _("Checking it against its schema costs too much. Simplify the schema."))
     return None if error is None else Misfit(_path("data", error), str(error.validator or "false"), _problem(error))
-
-
-def _kib(size: int) -> dict[str, int]:
-    return {"size": -(-size // 1024), "most": LARGEST // 1024}
 
 
 def _errors(schema: Any, data: Any, budget: Budget) -> Iterator[ValidationError]:

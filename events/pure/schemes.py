@@ -166,7 +166,5 @@ def _compare(one: str, others: list[str], header: str) -> None:
 
 
 def _check_time(text: str, now: datetime) -> None:
-    if not re.fullmatch(r"[0-9]{1,12}", text):
-        raise SignatureRefused(EventCode.OLD_SIGNATURE, seconds=TOLERANCE)
-    if abs(now.timestamp() - int(text)) > TOLERANCE:
+    if not re.fullmatch(r"[0-9]{1,12}", text) or abs(now.timestamp() - int(text)) > TOLERANCE:
         raise SignatureRefused(EventCode.OLD_SIGNATURE, seconds=TOLERANCE)

@@ -1,10 +1,9 @@
 """The destinations of events: listeners of each type, their queues and channels, and what waits there."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from django.db.models import Count, Prefetch
+from django.db.models import Count
 
 from common.texts.types import StrOrPromise
 from events import flows
@@ -54,37 +53,31 @@ def topology(user: User) -> list[TypeRoutes]:
 
     The statements do not grow with them.
     """
-    registered = _registered(user)
+    own_last = sorted(
+        RegisteredType.objects.for_user(user).defer("data_schema"), key=lambda type: not type.is_for_everybody
+    )
+    registered = {type.name: type for type in own_last}
     seen = set(types_seen(user))
     dead = dict(Event.objects.for_user(user).dead().order_by().values_list("type").annotate(Count("pk")))
-    present = Prefetch("channels", Channel.objects.filter(removed_at=None))
-    rules = list(Rule.objects.for_user(user).filter(enabled=True).order_by("id").prefetch_related(present))
+    rules = list(Rule.objects.for_user(user).filter(enabled=True).order_by("id").with_channels())
     handlers = flows_of(user)
     backlogs = _backlogs(user, {channel.id for rule in rules for channel in rule.channels.all()})
     named = {rule.type_pattern for rule in rules if "*" not in rule.type_pattern}
     names = {*registered, *seen, *dead, *named, *handlers} - {*types.TO_RUNS}
-    routes_of = {rule.id: _routes(rule, backlogs) for rule in rules}
+    routes_of = {
+        rule.id: [Route(rule, channel=one, backlog=backlogs.get(one.id)) for one in rule.ordered_channels()]
+        or [Route(rule)]
+        for rule in rules
+    }
+
+    def routes_to(name: str) -> list[Route]:
+        to_rules = [route for rule in rules if fits_pattern(rule.type_pattern, name) for route in routes_of[rule.id]]
+        return to_rules + [Route(flow=label) for label in handlers.get(name, ())] or [Route()]
+
     return [
-        TypeRoutes(
-            name,
-            types.TYPES.get(name),
-            registered.get(name),
-            name in seen,
-            dead.get(name, 0),
-            _routes_to(name, rules, routes_of) + [Route(flow=label) for label in handlers.get(name, ())] or [Route()],
-        )
+        TypeRoutes(name, types.TYPES.get(name), registered.get(name), name in seen, dead.get(name, 0), routes_to(name))
         for name in sorted(names)
     ]
-
-
-def _routes_to(name: str, rules: Sequence[Rule], routes_of: Mapping[UUID, Sequence[Route]]) -> list[Route]:
-    return [route for rule in rules if fits_pattern(rule.type_pattern, name) for route in routes_of[rule.id]]
-
-
-def _registered(user: User) -> dict[str, RegisteredType]:
-    """By name; a person's own comes before everybody's."""
-    result = RegisteredType.objects.for_user(user).defer("data_schema")
-    return {type.name: type for type in sorted(result, key=lambda type: not type.is_for_everybody)}
 
 
 def flows_of(user: User) -> dict[str, list[StrOrPromise]]:
@@ -103,8 +96,3 @@ def _backlogs(user: User, channel_ids: set[UUID]) -> dict[UUID, Backlog]:
     tokens = {f"token {one.prefix}": str(one) for one in ApiToken.objects.filter(user=user)}
     result = backlog.of_channels(channel_ids).items()
     return {key: replace(one, pulled_by=tokens.get(one.pulled_by, one.pulled_by)) for key, one in result}
-
-
-def _routes(rule: Rule, backlogs: dict[UUID, Backlog]) -> list[Route]:
-    routes = [Route(rule, channel=one, backlog=backlogs.get(one.id)) for one in rule.ordered_channels()]
-    return routes or [Route(rule)]

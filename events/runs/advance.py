@@ -1,7 +1,6 @@
 """Call the handler of a flow, and keep what it asks for in memory. Nothing is written."""
 
 import json
-from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass
 from datetime import timedelta
@@ -93,7 +92,8 @@ def advance(event: EventClaim, flow: Flow, run: Run, chosen: Any, seconds: float
         if turn.waiting.seconds is not None:
             wait = min(max(turn.waiting.seconds, 1), LONGEST_WAIT)
             run.wait_until = event.claimed_at + timedelta(seconds=wait)
-            events.append(_timer(event, run, wait))
+            data = {"wait": run.waits}
+            events.append(steps.to_run(run.flow, run.id, types.WAIT_OVER, _timer_key(run), event, data, wait))
     status = Run.Status.FINISHED if turn.is_finished else Run.Status.WAITING if run.waits_for else Run.Status.OPEN
     run.status, run.version, run.state = status, flow.version, json.loads(state)
     run.applied, run.begun = run.applied + 1, run.begun + len(turn.steps)
@@ -169,15 +169,10 @@ def _event(event: EventClaim, flow: Flow, number: int, emitted: NewEvent) -> Env
         data=dict(emitted.data),
         source=f"flow.{flow.name}",
         key=str(uuid5(event.id, f"{flow.name} {number}")),
-        correlation_id=event.correlation_id,
+        correlation_id=event.chain,
         hops=event.hops + 1,
         delay=min(max(int(emitted.delay), 0), LONGEST_DELAY),
     )
-
-
-def _timer(event: EventClaim, run: Run, seconds: int) -> Envelope:
-    data: Mapping[str, Any] = {"wait": run.waits}
-    return steps.to_run(run.flow, run.id, types.WAIT_OVER, _timer_key(run), event, data, seconds)
 
 
 def _timer_key(run: Run) -> str:

@@ -1,4 +1,4 @@
-"""Changes of runs by people: retry or skip a step, end a run. Each act is an intervention."""
+"""Changes of runs by people: skip a step, end a run. Each act is an intervention."""
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -12,11 +12,6 @@ from work.dead_letters import Done, Who
 from work.kinds import kind_of
 from work.models import Intervention
 from work.reasons import Reason
-
-
-def retry(rows: QuerySet[Step], which: str, who: Who) -> Done:
-    """Run failed steps again, with the same idempotency keys."""
-    return dead_letters.replay(rows, which, who)
 
 
 def skip(rows: QuerySet[Step], which: str, who: Who, reason: str) -> Done:

@@ -7,7 +7,6 @@ is over.
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
@@ -92,7 +91,8 @@ def update(
     if not row.ours:
         return []
     stored = list(OpenAlert.objects.order_by("id"))
-    over = _over(stored, problems, unknown)
+    lasting = {problem.key for problem in problems}
+    over = [one for one in stored if one.key not in lasting and one.key.partition(":")[0] not in unknown]
     alerts = []
     for operator in operators:
         own = [one for one in stored if one.user_id == operator.user.pk]
@@ -100,21 +100,14 @@ def update(
             alerts += _ended(operator, own, over)
             alerts += _started(operator, {one.key for one in own}, problems)
     OpenAlert.objects.filter(id__in=[one.id for one in over]).delete()
-    OpenAlert.objects.bulk_create(chain.from_iterable(map(_rows, alerts)))
+    OpenAlert.objects.bulk_create(
+        OpenAlert(user=alert.operator.user, key=key, alert=alert.key, title=alert.words.title[:300])
+        for alert in alerts
+        for key in alert.keys
+    )
     refusing = {problem.key.partition(":")[2] for problem in problems if problem.check == "provider"}
     ledger.record_all([_event(alert, refusing, is_direct) for alert in alerts])
     return alerts
-
-
-def _over(stored: Iterable[OpenAlert], problems: Iterable[Problem], unknown: Collection[str]) -> list[OpenAlert]:
-    lasting = {problem.key for problem in problems}
-    return [one for one in stored if one.key not in lasting and one.key.partition(":")[0] not in unknown]
-
-
-def _rows(alert: Alert) -> list[OpenAlert]:
-    title = alert.words.title[:300]
-    keys = () if alert.is_over else alert.keys
-    return [OpenAlert(user=alert.operator.user, key=key, alert=alert.key, title=title) for key in keys]
 
 
 def _ended(operator: Operator, own: Sequence[OpenAlert], over: Collection[OpenAlert]) -> list[Alert]:

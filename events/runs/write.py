@@ -101,7 +101,7 @@ def write(advanced: Sequence[Advanced]) -> None:
         stored[event.user_id] += sum(map(size_of, new)) + sum(len(new.data_text) for new in one.events) + len(one.state)
     publish_after_commit([*outbox.record(messages), *due])
     record_effects(NewEffect(one.event.id, one.run.flow, one.run.id, FlowEffect.Outcome.APPLIED) for one in advanced)
-    usage.count_all((person, events[person], stored[person]) for person in stored)
+    usage.count(*((person, events[person], stored[person]) for person in stored))
     fault_points.reach("recorded")
 
 
@@ -135,7 +135,7 @@ def _message(event: EventClaim, run: Run, number: int, message: NewMessage, own:
         origin_id=run.id,
         batch_id=uuid5(event.id, f"{run.id} {number}"),
         id=child(event.id, f"{run.id} {number}"),
-        correlation_id=event.correlation_id,
+        correlation_id=event.chain,
         hops=event.hops + 1,
         urgent=message.urgent,
         quiet_hours=None if message.urgent else quiet.wait(event.claimed_at, event.quiet),

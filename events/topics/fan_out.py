@@ -60,7 +60,7 @@ def batch(event: EventClaim, topic: Topic | None) -> NewBatch:
     return NewBatch(
         **of,
         user_id=event.user_id,
-        correlation_id=event.correlation_id,
+        correlation_id=event.chain,
         as_of=event.created_at,
         message={
             "title": message.subject,

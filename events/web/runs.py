@@ -17,6 +17,7 @@ from events.flows.incident import ACKNOWLEDGED, RESOLVED, Incident
 from events.models import Run, Step
 from events.runs import changes, history, incidents, operators
 from people.access.requests import PersonRequest, person_action, person_form, person_page, posted
+from work import dead_letters
 from work.dead_letters import Done, Who
 from work.models import DEAD_LETTERS
 
@@ -66,19 +67,19 @@ def run_page(request: PersonRequest, run_id: UUID) -> HttpResponse:
 @person_action
 def run_end(request: PersonRequest, run_id: UUID) -> HttpResponse:
     run = Run.objects.own(request.user, id=run_id)
-    changes.end(run, _who(request), "")
+    changes.end(run, Who.of(request.user), "")
     messages.success(request, _("It is ended."))
     return redirect("events:run", run.id)
 
 
 @person_action
 def step_retry(request: PersonRequest, step_id: UUID) -> HttpResponse:
-    return _on_step(request, step_id, lambda rows: changes.retry(rows, "own step", _who(request)))
+    return _on_step(request, step_id, lambda rows: dead_letters.replay(rows, "own step", Who.of(request.user)))
 
 
 @person_action
 def step_skip(request: PersonRequest, step_id: UUID) -> HttpResponse:
-    return _on_step(request, step_id, lambda rows: changes.skip(rows, "own step", _who(request), "Skipped."))
+    return _on_step(request, step_id, lambda rows: changes.skip(rows, "own step", Who.of(request.user), "Skipped."))
 
 
 @person_action
@@ -109,10 +110,6 @@ def incident_test(request: PersonRequest) -> HttpResponse:
     operators.send_test(request.user.pk)
     messages.success(request, _("A test alert is on its way. It is over in a minute."))
     return redirect("events:incidents")
-
-
-def _who(request: PersonRequest) -> Who:
-    return Who.of(request.user)
 
 
 def _on_step(request: PersonRequest, step_id: UUID, act: Callable[[Any], Done]) -> HttpResponse:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -95,9 +95,9 @@ def named(user: User) -> dict[str, str]:
     return names
 
 
-def name_of(user: User, name: str, key: str) -> str:
-    """Return the owner's name of an audience; the label of its kind where the group or topic is gone."""
-    return named(user).get(f"{name}:{key}") or (str(AUDIENCES[name].label) if name in AUDIENCES else name)
+def name_of(names: Mapping[str, str], name: str, key: str) -> str:
+    """The name of an audience among those of its owner (`named`); that of its kind where the group or topic is gone."""
+    return names.get(f"{name}:{key}") or (str(AUDIENCES[name].label) if name in AUDIENCES else name)
 
 
 def count(name: str, key: str, origin_id: UUID | None = None) -> int:

@@ -137,7 +137,11 @@ def _limited(response: Response, document: Mapping[str, Any]) -> Later | None:
             is_limit = status == 429
     if not is_limit:
         return None
-    return Later(Reason(GitHubCode.LIMITED), _pause(headers, used_up) if after is None else after)
+    if after is None:
+        reset = headers.get("X-RateLimit-Reset", "")
+        is_known = used_up and re.fullmatch(r"[0-9]{1,12}", reset)
+        after = max(1.0, int(reset) - time.time()) if is_known else _PAUSE
+    return Later(Reason(GitHubCode.LIMITED), after)
 
 
 def _names_limit(document: Mapping[str, Any]) -> bool:
@@ -145,8 +149,3 @@ def _names_limit(document: Mapping[str, Any]) -> bool:
     messages = " ".join(str(part.get("message", "")) for part in (document, *errors)).lower()
     is_typed = any(error.get("type") == "RATE_LIMITED" for error in errors)
     return is_typed or "rate limit" in messages or "abuse" in messages
-
-
-def _pause(headers: Mapping[str, str], used_up: bool) -> float:
-    reset = headers.get("X-RateLimit-Reset", "")
-    return max(1.0, int(reset) - time.time()) if used_up and re.fullmatch(r"[0-9]{1,12}", reset) else _PAUSE

@@ -75,19 +75,15 @@ def _own(user: User, batch_id: UUID) -> Batch:
 
 
 def _context(request: PersonRequest, batch_id: UUID) -> dict[str, Any]:
-    batch = _own(request.user, batch_id)
-    return _told(batch, audiences.named(request.user))
+    return _told(_own(request.user, batch_id), audiences.named(request.user))
 
 
 def _told(batch: Batch, names: dict[str, str]) -> dict[str, Any]:
-    progress = batches.shown(batch)
-    kind = audiences.AUDIENCES.get(batch.audience)
     return {
         "is_announcement": batch.origin == Notification.Origin.ANNOUNCEMENT,
         "batch": batch,
-        "progress": progress,
-        "audience": names.get(f"{batch.audience}:{batch.audience_key}")
-        or (str(kind.label) if kind else batch.audience),
+        "progress": batches.shown(batch),
+        "audience": audiences.name_of(names, batch.audience, batch.audience_key),
         "ended_at": batches.ended_at(batch),
         "hides_deliveries": batches.hides_deliveries(batch),
     }
