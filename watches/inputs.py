@@ -14,9 +14,8 @@ from common.forms.edit_form import Differences, EditForm, SharedFields, refuse
 from common.texts.types import StrOrPromise
 from common.texts.written import check_line, check_text
 from common.uuid7 import uuid7
-from events.flows.incident import Incident
 from events.inputs.seconds_field import SecondsField
-from events.models import FlowSettings
+from events.runs import incidents
 from notifications.inputs.channels_form import ChannelsField, ChannelsForm, channel_rows, compared
 from notifications.models import Channel
 from people.models import User
@@ -167,9 +166,7 @@ class WatchForm(EditForm, ChannelsForm, NagForm, TimingForm):
         own = self._watch.id if self._watch else uuid7()
         if changes.slug_is_taken(Watch(id=own, user=self._user, slug=cleaned.get("slug", ""))):
             refuse(self, "slug", "taken", _("Another watch of yours has this slug. Choose another one."))
-        if cleaned.get("opens_incident") and not FlowSettings.objects.filter(
-            user=self._user, flow=Incident.name, enabled=True
-        ):
+        if cleaned.get("opens_incident") and not incidents.is_on(self._user):
             problem = _("Incidents are switched off. Switch them on first, on the page “Incidents”.")
             refuse(self, "opens_incident", "no_incidents", problem)
         return cleaned

@@ -17,15 +17,7 @@ from common.database import checks
 from common.database.triggers import update_of
 from common.uuid7 import uuid7
 from events.pure import types
-from notifications.models import Channel, sort_channels
-from people.models.owned import OwnedQuerySet
-
-
-class RuleQuerySet(OwnedQuerySet["Rule"]):
-    visible = {"deleted_at": None}
-
-    def with_channels(self) -> RuleQuerySet:
-        return self.prefetch_related(models.Prefetch("channels", Channel.objects.filter(removed_at=None)))
+from notifications.models import Channel, Sender, SenderQuerySet
 
 
 def is_for(rule: str, type: str) -> str:
@@ -35,7 +27,7 @@ def is_for(rule: str, type: str) -> str:
         AND ({pattern} = {type} OR (right({pattern}, 2) = '.*' AND starts_with({type}, left({pattern}, -1)))))"""
 
 
-class Rule(models.Model):
+class Rule(Sender):
     """When an event of `type_pattern` (and `source`, if any) fulfils all `conditions`, say `title` and `body`.
 
     The pattern is a type, or its beginning before `.*`, or `*` for all but Carillon's own. A condition is `{"field",
@@ -55,7 +47,6 @@ class Rule(models.Model):
     title = models.CharField(_("title"), max_length=200)
     body = models.TextField(_("body"), blank=True)
     channels = models.ManyToManyField(Channel, related_name="rules", blank=True)
-    # Empty: all channels at once. Else their ids, in the order in which they are tried.
     channel_order = ArrayField(models.UUIDField(), default=list, db_default=[], blank=True)
     escalate_after = models.PositiveIntegerField(null=True, blank=True)
     urgent = models.BooleanField(_("urgent"), default=False)
@@ -76,7 +67,7 @@ class Rule(models.Model):
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     updated_at = models.DateTimeField(db_default=Now(), editable=False)
 
-    objects: ClassVar[models.Manager[Rule]] = RuleQuerySet.as_manager()
+    objects: ClassVar[models.Manager[Rule]] = SenderQuerySet["Rule"].as_manager()
 
     class Meta:
         verbose_name = _("rule")
@@ -126,10 +117,6 @@ class Rule(models.Model):
 
     def __str__(self) -> str:
         return self.name
-
-    def ordered_channels(self) -> list[Channel]:
-        """The channels that are not removed, in their order if there is one."""
-        return sort_channels(self.channel_order, (one for one in self.channels.all() if one.removed_at is None))
 
     @property
     def digests(self) -> bool:

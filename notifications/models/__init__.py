@@ -5,6 +5,6 @@ Every change of a delivery's state is a verb in `deliveries/`; nothing else writ
 
 from notifications.models.board import BoardMessage
 from notifications.models.change import Change, FeedPosition, Follower
-from notifications.models.channel import Channel, sort_channels
+from notifications.models.channel import Channel, Sender, SenderQuerySet, sort_channels
 from notifications.models.delivery import Attempt, DailyTotal, Delivery
 from notifications.models.notification import Notification

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 from uuid import UUID
 
 from django.conf import settings
@@ -24,6 +24,7 @@ from people.models.owned import OwnedQuerySet
 from work.reasons import sentence
 
 Item = TypeVar("Item")
+Sends = TypeVar("Sends", bound=models.Model, covariant=True)
 
 
 def sort_channels(
@@ -35,6 +36,29 @@ def sort_channels(
     """
     position = {key: number for number, key in enumerate(order)}
     return sorted(items, key=lambda item: position.get(channel_id(item), len(position)))
+
+
+class SenderQuerySet(OwnedQuerySet[Sends]):
+    """Reminders, rules or watches, less those that are deleted."""
+
+    visible = {"deleted_at": None}
+
+    def with_channels(self) -> Self:
+        return self.prefetch_related(models.Prefetch("channels", Channel.objects.filter(removed_at=None)))
+
+
+class Sender(models.Model):
+    """What sends to `channels`. `channel_order`: their ids in the order in which they are tried; empty: all at once."""
+
+    channels: Any
+    channel_order: Any
+
+    class Meta:
+        abstract = True
+
+    def ordered_channels(self) -> list[Channel]:
+        """The channels that are not removed, in their order if there is one."""
+        return sort_channels(self.channel_order, (one for one in self.channels.all() if one.removed_at is None))
 
 
 _STATUS = Q(provider=STATUS, removed_at=None)

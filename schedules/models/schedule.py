@@ -23,8 +23,7 @@ from jobs import kinds
 from jobs.models import Connection
 from jobs.models.job import OnError
 from notifications.messages import markup
-from notifications.models import Channel, change, sort_channels
-from people.models.owned import OwnedQuerySet
+from notifications.models import Channel, Sender, SenderQuerySet, change
 from schedules import rules
 from schedules.rules import early, from_done
 from schedules.rules.civil import TICK
@@ -35,11 +34,7 @@ def speaks(job_kind: str) -> bool:
     return kind is None or kind.speaks
 
 
-class ScheduleQuerySet(OwnedQuerySet["Schedule"]):
-    visible = {"deleted_at": None}
-
-
-class Schedule(models.Model):
+class Schedule(Sender):
     """A person's rule: when, what, to whom.
 
     `rule` is the canonical JSON of its `kind` (see `rules`), read in `time_zone`. `next_fire_at` is the next slot
@@ -83,7 +78,6 @@ class Schedule(models.Model):
     # Words of its owner, as they were typed; see `tags`.
     tags = ArrayField(models.CharField(max_length=30), default=list, db_default=[], blank=True)
     channels = models.ManyToManyField(Channel, related_name="schedules", blank=True)
-    # Empty: all channels at once. Else their ids, in the order in which they are tried.
     channel_order = ArrayField(models.UUIDField(), default=list, db_default=[], blank=True)
     escalate_after = models.PositiveIntegerField(
         null=True,
@@ -170,7 +164,7 @@ class Schedule(models.Model):
     updated_at = models.DateTimeField(db_default=Now(), editable=False)
 
     storage: ClassVar[Mapping[str, int]] = BUSY
-    objects: ClassVar[models.Manager[Schedule]] = ScheduleQuerySet.as_manager()
+    objects: ClassVar[models.Manager[Schedule]] = SenderQuerySet["Schedule"].as_manager()
 
     class Meta:
         verbose_name = gettext_lazy("schedule")
@@ -246,10 +240,6 @@ class Schedule(models.Model):
     def timetable(self) -> rules.Timetable:
         """The rule within its window. Raises InvalidRule if the stored rule is unreadable."""
         return rules.stored(self.kind, self.rule, self.time_zone, self.starts_at, self.ends_at, self.excluded)
-
-    def ordered_channels(self) -> list[Channel]:
-        """The channels that are not removed, in their order if there is one."""
-        return sort_channels(self.channel_order, (one for one in self.channels.all() if one.removed_at is None))
 
     def set_next_early(self, now: datetime) -> None:
         """Set `next_early_at` by the next slot: after `now`, or what is due already and not sent yet."""

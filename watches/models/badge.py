@@ -12,7 +12,7 @@ from django.db.models import Q
 from common.uuid7 import uuid7
 from people.models import User
 from people.models.owned import OwnedQuerySet
-from watches.models.watch import Watch, WatchQuerySet
+from watches.models.watch import Watch
 
 
 def new_token() -> str:
@@ -51,7 +51,7 @@ class Badge(models.Model):
         """Without the ending, which says the format."""
         return f"{settings.BASE_URL}/badge/{self.token}"
 
-    def watches(self) -> WatchQuerySet:
+    def watches(self) -> models.QuerySet[Watch]:
         mine = Watch.objects.for_user(self.user)
         return mine.filter(id=self.watch_id) if self.watch_id else mine.filter(tags__contains=[self.tag])
 

@@ -19,17 +19,8 @@ from common.database import checks
 from common.database.storage import BUSY
 from common.database.triggers import update_of
 from common.uuid7 import uuid7
-from notifications.models import Channel, sort_channels
-from people.models.owned import OwnedQuerySet
+from notifications.models import Channel, Sender, SenderQuerySet
 from schedules import rules
-
-
-class WatchQuerySet(OwnedQuerySet["Watch"]):
-    visible = {"deleted_at": None}
-
-    def with_channels(self) -> WatchQuerySet:
-        return self.prefetch_related(models.Prefetch("channels", Channel.objects.filter(removed_at=None)))
-
 
 DOWNTIME_DAYS = 92
 """Days whose downtime is kept."""
@@ -50,7 +41,7 @@ _RECORD_DOWNTIME = f"""
 """  # noqa: S608 - constants only
 
 
-class Watch(models.Model):
+class Watch(Sender):
     """Something that has to report by pings: every `period` seconds since the last one, or at the slots of its rule.
 
     `rule` is the canonical JSON of its `kind` (see `schedules.rules`), read in `time_zone`. `slots`: the next ones of
@@ -94,7 +85,6 @@ class Watch(models.Model):
     ignore_words = ArrayField(models.CharField(max_length=60), default=list, db_default=[], blank=True)
 
     channels = models.ManyToManyField(Channel, related_name="watches", blank=True)
-    # Empty: all channels at once. Else their ids, in the order in which they are tried.
     channel_order = ArrayField(models.UUIDField(), default=list, db_default=[], blank=True)
     escalate_after = models.PositiveIntegerField(null=True, blank=True)
     # Minutes until a miss or a failure is told again, how often at most, and where (empty: on its channels).
@@ -127,7 +117,7 @@ class Watch(models.Model):
     updated_at = models.DateTimeField(db_default=Now(), editable=False)
 
     storage: ClassVar[Mapping[str, int]] = BUSY
-    objects: ClassVar[models.Manager[Watch]] = WatchQuerySet.as_manager()
+    objects: ClassVar[models.Manager[Watch]] = SenderQuerySet["Watch"].as_manager()
 
     class Meta:
         verbose_name = _("watch")
@@ -214,10 +204,6 @@ class Watch(models.Model):
         """Its state; "late" within the grace."""
         is_late = self.expected_at is not None and self.expected_at < now
         return "late" if is_late else self.state
-
-    def ordered_channels(self) -> list[Channel]:
-        """The channels that are not removed, in their order if there is one."""
-        return sort_channels(self.channel_order, (one for one in self.channels.all() if one.removed_at is None))
 
 
 class Ping(models.Model):
