@@ -41,7 +41,9 @@ def begin(event: Any, run: Run, flow: Flow, new: Sequence[NewStep]) -> list[Wake
     """Insert steps, with ids that follow from the event. Returns what to publish after the commit."""
     if not new:
         return []
-    existing, working = _keys(run, new), _working(run, new)
+    given = [one.key for one in new if one.key]
+    existing = set(Step.objects.filter(run=run, key__in=given).values_list("handler", "key"))
+    working = _working(run, new)
     made: list[Step] = []
     for number, one in enumerate(new):
         handler, key = f"{flow.name}.{one.name}", one.key or f"{event.id} {number}"
@@ -66,13 +68,6 @@ def begin(event: Any, run: Run, flow: Flow, new: Sequence[NewStep]) -> list[Wake
         )
     Step.objects.bulk_create(made)
     return [Wake(RUN_STEP, one.id, 0.0, one.user_id) for one in made if one.wake_at is not None]
-
-
-def _keys(run: Run, new: Sequence[NewStep]) -> set[tuple[str, str]]:
-    """The name and key of those steps that exist."""
-    given = [one.key for one in new if one.key]
-    stored = Step.objects.filter(run=run, key__in=given) if given else Step.objects.none()
-    return set(stored.values_list("handler", "key"))
 
 
 def _working(run: Run, new: Sequence[NewStep]) -> Counter[str]:

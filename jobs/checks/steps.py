@@ -72,16 +72,10 @@ def _ask(kind: JobKind, ask: Ask, key: str, deadline: float | None, keep: bool) 
     except NotModified:
         assert stored is not None  # noqa: S101 - nothing else has an ETag to send
         result = Found(stored.value)
-    if keep:
-        _keep(kind.fresh(ask.payload), key, result, fetch)
-    return result
-
-
-def _keep(fresh: float, key: str, result: Found | Later | Refused, fetch: Fetch) -> None:
-    """Keep an answer that serves the same question again."""
-    if isinstance(result, Found) and (fresh or fetch.etag or fetch.modified):
+    if keep and isinstance(result, Found) and (kind.fresh(ask.payload) or fetch.etag or fetch.modified):
         values = {"value": result.value, "etag": fetch.etag, "modified": fetch.modified, "fetched_at": Now()}
         persist(partial(Result.objects.update_or_create, key=key, defaults=values))
+    return result
 
 
 def decide(kind: JobKind, ask: Ask, result: Found) -> Say | Nothing | Refused:

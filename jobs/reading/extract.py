@@ -59,8 +59,10 @@ def find(how: str, expression: str, page: str, budget: Budget) -> str | None:
         result = _in_json(expression, page, budget)
     elif how == "html":
         result = selector.find(expression, page)
-    else:
-        result = _in_text(expression, page)
+    else:  # the group of the pattern, where it has one, else all that matches
+        pattern = _pattern(expression)
+        match = pattern.search(page)
+        result = match and match.group(min(pattern.groups, 1))
     if result is not None and len(result) > LONGEST:
         raise Refusal("found_too_much", count=len(result), longest=LONGEST)
     return storable(normalize("NFC", _INVISIBLE.sub("", result)).strip()) or None if result else None
@@ -80,15 +82,6 @@ def _in_json(expression: str, page: str, budget: Budget) -> str | None:
 
 def _no_number(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
-
-
-def _in_text(expression: str, page: str) -> str | None:
-    """The group of the pattern, where it has one, else all that matches."""
-    pattern = _pattern(expression)
-    if (match := pattern.search(page)) is None:
-        return None
-    text: str | None = match.group(min(pattern.groups, 1))
-    return text
 
 
 def _pattern(expression: str) -> Any:

@@ -26,7 +26,7 @@ def batch_list(request: PersonRequest) -> HttpResponse:
     rows = Batch.objects.for_user(request.user).with_counts().select_related("user")
     origin = as_uuid(request.GET.get("of", ""))
     page = paging.page(rows if origin is None else rows.filter(origin_id=origin), request.GET)
-    names = audiences.named(request.user) if page.rows else {}
+    names = audiences.named(request.user)
     context = {"page": page, "rows": [_told(row, names) for row in page.rows], "narrowed": origin is not None}
     return render(request, "jobs/batch_list.html", context)
 

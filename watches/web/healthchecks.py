@@ -1,6 +1,5 @@
 """Import an export of Healthchecks: upload it, see what each check becomes, choose channels, import."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from django import forms
@@ -17,7 +16,6 @@ from notifications.inputs.channels_form import ChannelsForm
 from people.access.requests import PersonRequest, person_form
 from people.models import User
 from watches import healthchecks, timing
-from watches.healthchecks import ImportedCheck
 
 
 class ImportForm(ChannelsForm):
@@ -52,15 +50,13 @@ def upload(request: PersonRequest) -> HttpResponse:
         return _ask(request, str(problem))
     except TooManyImports as refusal:
         return _ask(request, str(refusal), 429)
-    return render(request, "watches/import_preview.html", {"form": form, **_shown(planned)})
-
-
-def _shown(planned: Sequence[ImportedCheck]) -> dict[str, Any]:
-    return {
+    context = {
+        "form": form,
         "new": [(one, timing.when(one.watch)) for one in planned if one.form is not None and one.watch is not None],
         "existing": [one.name for one in planned if one.form is None and one.watch is not None],
         "troubles": [(one, *trouble) for one in planned for trouble in one.troubles],
     }
+    return render(request, "watches/import_preview.html", context)
 
 
 def _checks(value: Any) -> list[Any]:
