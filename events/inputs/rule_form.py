@@ -1,7 +1,7 @@
 """The form of a rule: what it listens to, conditions, texts, channels, how often it rings."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +19,6 @@ from common.texts.numbers import grouped_lazy
 from common.texts.types import StrOrPromise
 from common.uuid7 import uuid7
 from events.inputs.conditions_field import MOST_CONDITIONS, ConditionsField, check_field
-from events.inputs.differences import differences
 from events.inputs.seconds_field import SecondsField
 from events.job_kinds.series import too_long
 from events.models import Event, Rule
@@ -27,8 +26,9 @@ from events.pure import matching, steps
 from events.reasons import OPERATORS
 from events.rules import changes, words
 from events.rules.changes import PLAIN
-from notifications.inputs.channels_form import ChannelsForm
+from notifications.inputs.channels_form import ChannelsForm, channel_rows, compared
 from notifications.inputs.text_fields import BodyField, TitleField
+from notifications.models import Channel
 from people.models import User
 
 _DAY = 86_400
@@ -224,7 +224,7 @@ class RuleForm(EditForm, ChannelsForm):
     def change(self) -> Differences | None:
         wanted, channels = self.as_rule(), self.ordered()
         return self.try_to_save(
-            lambda: changes.change(wanted, channels), lambda current: differences(current, wanted, channels)
+            lambda: changes.change(wanted, channels), lambda current: _differences(current, wanted, channels)
         )
 
     def change_rows(self, posted: QueryDict) -> bool:
@@ -277,3 +277,23 @@ def _from_event(event: Event) -> dict[str, Any]:
         "title": "{type}",
         "body": "\n".join(f"{path.removeprefix('data.')}: {{{path}}}" for path in fields),
     }
+
+
+def _differences(saved: Rule, typed: Rule, channels: Sequence[Channel]) -> Differences:
+    enabled = _("Yes") if saved.enabled else _("No")
+    return [*compared(_rows, saved, typed, channels), (_("Switched on"), enabled, enabled)]
+
+
+def _rows(rule: Rule, channels: Sequence[Channel]) -> list[tuple[str, str]]:
+    return [
+        (_("Name"), rule.name),
+        (_("Listens to"), words.listens_to(rule)),
+        (_("Conditions"), "\n".join(words.conditions(rule))),
+        (_("Title"), rule.title),
+        (_("Text"), rule.body),
+        (_("Limit"), words.throttle(rule)),
+        (_("Digest"), words.digest(rule)),
+        (_("Steps that follow"), words.series(rule)),
+        (_("Urgent"), _("Yes") if rule.urgent else ""),
+        *channel_rows(rule, channels),
+    ]

@@ -168,11 +168,7 @@ def _decide(rule: Rule, envelope: dict[str, Any], fired: dict[UUID, int], budget
 
 def compose(title: str, body: str, envelope: dict[str, Any]) -> text.Text:
     """The texts of a rule or of a topic, filled in from an event."""
-    subject = " ".join(matching.fill(title, envelope).split())
-    return text.Text(
-        text.fit(subject, text.MAX_SUBJECT).text or _("Event"),
-        text.fit(matching.fill(body, envelope, literal=True), text.MAX_BODY).text,
-    )
+    return text.cut(matching.fill(title, envelope), matching.fill(body, envelope, literal=True), _("Event"))
 
 
 def _notification(event: EventClaim, rule: Rule, message: text.Text, key: UUID, copy: str) -> NewNotification:

@@ -88,9 +88,7 @@ def compose(rule: Rule, envelopes: Sequence[Mapping[str, Any]], gathered: int) -
     else:
         subject = _("%(name)s: %(count)s events") % {"name": rule.name, "count": gathered}
         body = _lines(counted, [rule.title, rule.body], gathered)
-    return text.Text(
-        text.fit(" ".join(subject.split()), text.MAX_SUBJECT).text or rule.name, text.fit(body, text.MAX_BODY).text
-    )
+    return text.cut(subject, body, rule.name)
 
 
 def _lines(envelopes: Sequence[Mapping[str, Any]], parts: Sequence[str], gathered: int) -> str:

@@ -65,11 +65,9 @@ class NewEffect(NamedTuple):
 
 _EFFECTS = Rows(
     "e",
+    NewEffect,
+    without=("reason",),
     id=(UUID, lambda _: uuid7()),
-    event_id=(UUID, attrgetter("event_id")),
-    flow=(str, attrgetter("flow")),
-    run_id=(UUID, attrgetter("run_id")),
-    outcome=(str, attrgetter("outcome")),
     reason_code=(str, attrgetter("reason.code")),
     reason_params=(Json, attrgetter("reason.json")),
 )
@@ -125,12 +123,12 @@ def _messages(event: EventClaim, run: Run, given: Sequence[NewMessage]) -> list[
 def _message(event: EventClaim, run: Run, number: int, message: NewMessage, own: Sequence[Channel]) -> NewNotification:
     chosen = [one for one in own if one.id in message.channels]
     chosen = chosen or [one for one in own if one.provider not in providers.pulled()]
-    subject = text.fit(" ".join(message.subject.split()), text.MAX_SUBJECT).text or run.flow
+    written = text.cut(message.subject, text.literal(message.body), run.flow)
     return NewNotification(
         user_id=event.user_id,
         channels=[(one.id, one.provider) for one in chosen],
-        subject=subject,
-        body=text.fit(text.literal(message.body), text.MAX_BODY).text,
+        subject=written.subject,
+        body=written.body,
         origin=Notification.Origin.EVENT,
         origin_id=run.id,
         batch_id=uuid5(event.id, f"{run.id} {number}"),

@@ -5,6 +5,7 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.core.exceptions import ObjectDoesNotExist
+from django.db.models import Model
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
@@ -13,7 +14,6 @@ from common.database import paging, postgres
 from common.forms import versioned_form
 from common.forms.edit_form import Differences
 from common.forms.not_possible import NotPossible
-from events.inputs import differences
 from events.models import Subscription, Topic
 from events.topics import changes, subscriptions
 from events.topics.changes import AddressForm, TopicForm
@@ -90,11 +90,24 @@ def save(request: PersonRequest, form: Any) -> Differences | None:
     except ObjectDoesNotExist:
         raise Http404 from None
     except versioned_form.VersionConflict as conflict:
-        changed = differences.of_form(conflict.current, form)
+        changed = _differences(conflict.current, form)
         # Saving again overwrites.
         form.data = request.POST.dict() | {"version": str(conflict.current.version)}
         return changed
     return None
+
+
+def _differences(current: Model, form: Any) -> Differences:
+    def shown(name: str, value: Any) -> str:
+        if isinstance(value, bool):
+            return _("Yes") if value else _("No")
+        return str(dict(getattr(form.fields[name], "choices", ())).get(value, value))
+
+    return [
+        (str(form[name].label), shown(name, getattr(current, name)), shown(name, form.cleaned_data[name]))
+        for name in form._meta.fields or ()
+        if name in form.fields
+    ]
 
 
 @person_form

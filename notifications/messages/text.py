@@ -49,7 +49,12 @@ def compose(
     values = {"name": name, "slot": f"{date}, {hour}", "date": date, "time": hour, "schedule": title, **(more or {})}
     subject = _fill(title, values | {"schedule": ""})
     filled = _fill(body, {name: literal(value) for name, value in values.items()})
-    return Text(fit(" ".join(subject.split()), MAX_SUBJECT).text or _("Reminder"), fit(filled, MAX_BODY).text)
+    return cut(subject, filled, _("Reminder"))
+
+
+def cut(subject: str, body: str, otherwise: str) -> Text:
+    """Texts of any length as those of a notification; `otherwise` is its subject where there is none."""
+    return Text(fit(" ".join(subject.split()), MAX_SUBJECT).text or otherwise, fit(body, MAX_BODY).text)
 
 
 def replace(pattern: re.Pattern[str], template: str, value: Callable[[re.Match[str]], str]) -> str:
