@@ -1,3 +1,3 @@
 """The admin of jobs, batches and connections."""
 
-from jobs.admin import connection, job
+from jobs.admin import job

@@ -1,4 +1,4 @@
-"""Jobs with their attempts, batches with their progress, and the dead letters among them."""
+"""Jobs with their attempts, batches with their progress, the dead letters among them; connections, without secrets."""
 
 from typing import Any
 
@@ -9,15 +9,17 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext, gettext_lazy as _
 
 from common.admin import columns
+from common.admin.columns import section
+from common.admin.filters import newest_filter
 from common.texts.numbers import grouped
-from common.texts.state_words import state_word
-from jobs import kinds
+from common.texts.state_words import labelled, state_word
+from jobs import connections, kinds
 from jobs.admin.owned import OwnedWorkAdmin, to_notification
 from jobs.batches import progress as batches
 from jobs.batches.kind import BATCH
 from jobs.checks.kind import JOB
-from jobs.models import Batch, DeadBatch, DeadLetter, Job
-from people.admin.user import to_person
+from jobs.models import Batch, Connection, DeadBatch, DeadLetter, Job
+from people.admin.user import OwnedAdmin, to_person
 from work.admin.dead_letter import DeadLetterAdmin
 
 
@@ -106,3 +108,41 @@ class BatchAdmin(BatchRecord):
 class DeadBatchAdmin(DeadLetterAdmin, BatchRecord):
     list_display = ("title", "state_label", "why", "person", "audience", "settled", "tries", "replays")
     newest = ("title", "person", "why", "settled")
+
+
+KindFilter = newest_filter("kind", lambda: [(kind.name, kind.label) for kind in connections.all()])
+
+
+@admin.register(Connection)
+class ConnectionAdmin(OwnedAdmin):
+    list_display = ("label", "kind_name", "address_summary", "state", "why", "person", "rows")
+    deferred = ("sealed_secrets",)
+    list_filter = (KindFilter,)
+    fieldsets = (
+        section(None, ("label", "kind_name"), "address_summary", ("person", "state"), "why", "rows"),
+        section(_("Instants"), ("created", "verified"), ("working", "failing"), ("disabled", "removed")),
+    )
+    empty_text = _("Nobody has connected anything yet.")
+
+    kind_name = columns.column(_("kind"), "kind_label")
+    address_summary = columns.column(_("address"), "summary")
+    why = columns.column(_("why"), "failing_reason")
+    state = columns.badge(
+        _("state"),
+        "",
+        {"working": "success", "failing": "warning", "disabled": "warning", "unchecked": "info"},
+        lambda connection: labelled("removed" if connection.removed_at is not None else connection.state),
+    )
+
+    @admin.display(description=_("rows"))
+    def rows(self, connection: Connection) -> SafeString:
+        return columns.many(
+            columns.to_list("jobs.job", "jobs", connection__id__exact=connection.pk),
+            columns.to_list("schedules.schedule", "schedules", connection__id__exact=connection.pk),
+        )
+
+    verified = columns.instant_column(_("verified"), "verified_at")
+    working = columns.instant_column(_("working since"), "working_since")
+    failing = columns.instant_column(_("failing since"), "failing_since")
+    disabled = columns.instant_column(_("disabled"), "disabled_at")
+    removed = columns.instant_column(_("removed"), "removed_at")

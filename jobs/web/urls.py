@@ -1,6 +1,6 @@
 from django.urls import path
 
-from jobs.web import batches, connections, stop
+from jobs.web import batches, connections
 
 app_name = "jobs"
 urlpatterns = [
@@ -16,6 +16,6 @@ urlpatterns = [
     path("batches/<uuid:batch_id>/progress/", batches.progress, name="batch-progress"),
     path("batches/<uuid:batch_id>/cancel/", batches.cancel, name="batch-cancel"),
     path("batches/<uuid:batch_id>/replay/", batches.replay, name="batch-replay"),
-    path("announcements/<uuid:announcement_id>/stop/", stop.by_button, name="stop-own"),
-    path("stop/<str:token>/", stop.by_link, name="stop"),
+    path("announcements/<uuid:announcement_id>/stop/", batches.stop_by_button, name="stop-own"),
+    path("stop/<str:token>/", batches.stop_by_link, name="stop"),
 ]
