@@ -53,6 +53,10 @@ _NEEDS = (
 )
 
 
+def _check_steps(written: str) -> None:
+    steps.read(written, matching.check)
+
+
 def _count(label: StrOrPromise, least: int, most: int, help_text: StrOrPromise) -> WholeNumberField:
     number = format_lazy(
         gettext_lazy("Enter a whole number from {least} to {most}, or leave it empty."),
@@ -139,7 +143,7 @@ class RuleForm(EditForm, ChannelsForm):
         max_length=steps.MOST,
         widget=forms.Textarea(attrs={"rows": 4, "placeholder": steps.EXAMPLE}),
         help_text=format_lazy(gettext_lazy("{help} Placeholders as in the text."), help=steps.HELP),
-        validators=[lambda written: steps.read(written, matching.check)],
+        validators=[_check_steps],
     )
     series_ends_on = _text(
         gettext_lazy("Until this event happens"),
