@@ -1,5 +1,7 @@
-"""Rules: the list, one rule with its last effects, and its buttons."""
+"""Rules: the list, one rule with its last effects, its buttons, and its form with a preview."""
 
+from dataclasses import replace
+from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
@@ -10,11 +12,20 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from events.models import Effect, Rule
-from events.rules import changes, words
+from common.admin.base import as_uuid
+from common.redis.request_limiter import limit_page
+from events.inputs.rule_form import ConditionRow, RuleForm
+from events.models import Effect, Event, Rule
+from events.pure import matching, types
+from events.pure.envelope import as_sent
+from events.pure.matching import Condition
+from events.rules import changes, preview, words
 from jobs.checks import results
+from notifications.channels import text_preview
+from notifications.inputs.channels_form import channel_names
 from notifications.models import Notification
-from people.access.requests import PersonRequest, person_action, person_page
+from people.access.requests import PersonRequest, made_once, person_action, person_form, person_page, posted
+from people.models import User
 from people.user_lock import with_user_lock
 
 _PAGE = 25
@@ -88,3 +99,130 @@ def restore(request: PersonRequest, rule_id: UUID) -> HttpResponse:
 
 def _back(request: PersonRequest, rule: Rule) -> HttpResponse:
     return redirect("events:rules") if "list" in request.POST else redirect("events:rule", rule.id)
+
+
+@person_form
+@with_user_lock
+@made_once(lambda request: redirect("events:rule", Rule.objects.own(request.user, id=request.made_as).id))
+def new(request: PersonRequest) -> HttpResponse:
+    """With `?event=<id>`, for events like that one; with `?type=<type>`, for that type."""
+    event = _event(request.user, request.GET.get("event", ""))
+    form = RuleForm(posted(request), user=request.user, event=event)
+    if event is None and (named := request.GET.get("type", "")[:100]):
+        form.initial.update(type_pattern=named, name=named[:80], title="{type}")
+    if form.change_rows(request.POST):
+        return _with_other_rows(request, form)
+    if form.is_valid():
+        rule = changes.create(form.as_rule(), form.ordered())
+        messages.success(request, _("“%(name)s” is created.") % {"name": rule.name})
+        return redirect("events:rule", rule.id)
+    return _page(request, form)
+
+
+@person_form
+def edit(request: PersonRequest, rule_id: UUID) -> HttpResponse:
+    """With `?event=<id>`, its preview begins with that event."""
+    rule = Rule.objects.own(request.user, id=rule_id)
+    form = RuleForm(posted(request), user=request.user, rule=rule)
+    if form.change_rows(request.POST):
+        return _with_other_rows(request, form, rule)
+    differences = None
+    if form.is_valid() and (differences := form.change()) is None:
+        messages.success(request, _("“%(name)s” is saved.") % {"name": form.cleaned_data["name"]})
+        return redirect("events:rule", rule.id)
+    return _page(request, form, rule, differences)
+
+
+def _with_other_rows(request: PersonRequest, form: RuleForm, rule: Rule | None = None) -> HttpResponse:
+    """The page with one more row of conditions, or one less, and nothing checked or saved."""
+    page = _page(request, form, rule)
+    page["HX-Trigger"] = "rows-changed"  # the preview follows
+    return page
+
+
+def _page(request: PersonRequest, form: RuleForm, rule: Rule | None = None, differences: Any = None) -> HttpResponse:
+    context = {
+        "form": form,
+        "rule": rule,
+        "differences": differences,
+        "types": sorted({*preview.types_seen(request.user), *types.TYPES}),
+        "event": request.POST.get("event") or request.GET.get("event", ""),
+        "sample": request.POST.get("sample", ""),
+    }
+    return render(request, "events/rule_form.html", context, status=409 if differences else 200)
+
+
+@person_action
+def show_preview(request: PersonRequest) -> HttpResponse:
+    """Show the result of the typed rule on a past event or a pasted one. Empty fields are not errors."""
+    return limit_page(f"preview:{request.user.pk}", lambda: _preview(request))
+
+
+def _preview(request: PersonRequest) -> HttpResponse:
+    rule = Rule.objects.for_user(request.user).written(request.GET.get("of", ""))
+    form = RuleForm(request.POST, user=request.user, rule=rule)
+    form.is_valid()
+    events = preview.fitting_events(request.user, request.POST.get("type_pattern", "").strip())
+    chosen, envelope, problem = _chosen(request, events)
+    cleaned = form.cleaned_data  # what is valid so far
+    # The error, or "", of each field with a value; an empty field keeps the error that the page shows.
+    names = ("name", "type_pattern", "source", "title", "body", "digest_key")
+    context = {
+        "form": form,
+        "events": events,
+        "chosen": chosen,
+        "problem": problem,
+        "channels": channel_names(form.ordered(), form.in_order()) if "channels" in cleaned else "",
+        "gathers": cleaned.get("digest_seconds") or cleaned.get("digest_at"),
+        "fields": {name: " ".join(map(str, form.errors.get(name, []))) for name in names if form.data.get(name)},
+        "rows": _rows_to_show(request, form),
+        **({"outcome": None} if envelope is None else _result(request, cleaned, envelope)),
+    }
+    return render(request, "events/_preview.html", context)
+
+
+def _chosen(request: PersonRequest, events: list[Event]) -> tuple[Event | None, dict[str, Any] | None, str]:
+    """The event on which to try the rule, its envelope, and what is wrong with a pasted one."""
+    if sample := request.POST.get("sample", "").strip():
+        typed = (request.POST.get(name, "").strip() for name in ("type_pattern", "source"))
+        try:
+            return None, preview.read_sample(sample, *typed), ""
+        except ValueError as error:
+            return None, None, str(error)
+    if (event := _event(request.user, request.POST.get("event", ""))) is None and events:
+        event = Event.objects.get(id=events[0].id)
+    return event, None if event is None else as_sent(event), ""
+
+
+def _result(request: PersonRequest, cleaned: dict[str, Any], envelope: dict[str, Any]) -> dict[str, Any]:
+    outcome = preview.outcome(
+        cleaned.get("type_pattern", "*"),
+        cleaned.get("source", ""),
+        [Condition(**one) for one in cleaned.get("conditions", [])],
+        cleaned.get("title", ""),
+        cleaned.get("body", ""),
+        envelope,
+    )
+    channels = cleaned.get("channels", [])
+    return {
+        "outcome": outcome,
+        "checks": [(words.condition(one), unmet) for one, unmet in outcome.conditions],
+        "reading": text_preview.read(request.user, outcome.text, channels, None) if cleaned.get("title") else None,
+        "placeholders": [
+            (path, matching.shown(matching.find(envelope, path), 60)) for path in matching.fields(envelope["data"])
+        ],
+    }
+
+
+def _rows_to_show(request: PersonRequest, form: RuleForm) -> list[ConditionRow]:
+    """The rows of conditions that the page has, each with the errors of its parts that have a value."""
+    sent = len(request.POST.getlist("conditions_field"))
+    return [
+        replace(row, errors={part: texts for part, texts in row.errors.items() if row.values.get(part)})
+        for row in form.condition_rows()[:sent]
+    ]
+
+
+def _event(user: User, given: str) -> Event | None:
+    event_id = as_uuid(given)
+    return None if event_id is None else Event.objects.for_user(user).named(event_id)

@@ -3,7 +3,7 @@ from urllib.parse import unquote
 from django.urls import path, register_converter
 from django.urls.converters import PathConverter
 
-from events.web import edit, events, inbound, rules, runs, subscriptions, topics, types
+from events.web import events, inbound, rules, runs, topics, types
 
 
 class ChainConverter(PathConverter):
@@ -27,11 +27,11 @@ urlpatterns = [
     path("topics/<uuid:topic_id>/edit/", topics.edit, name="topic-edit"),
     path("topics/<uuid:topic_id>/delete/", topics.delete, name="topic-delete"),
     path("topics/<uuid:topic_id>/people/<uuid:subscription_id>/remove/", topics.remove_person, name="topic-remove"),
-    path("subscriptions/", subscriptions.subscription_list, name="subscriptions"),
-    path("subscriptions/<uuid:topic_id>/", subscriptions.subscribe, name="subscription"),
-    path("subscriptions/<uuid:topic_id>/leave/", subscriptions.leave, name="subscription-leave"),
+    path("subscriptions/", topics.subscription_list, name="subscriptions"),
+    path("subscriptions/<uuid:topic_id>/", topics.subscribe, name="subscription"),
+    path("subscriptions/<uuid:topic_id>/leave/", topics.leave, name="subscription-leave"),
     # No sign-in: the signature in the link is the permission.
-    path("leave/<str:token>/", subscriptions.leave_by_link, name="leave"),
+    path("leave/<str:token>/", topics.leave_by_link, name="leave"),
     path("in/<str:secret>", inbound.inbound_post, name="receive"),
     path("events/", events.event_list, name="list"),
     path("events/types", types.type_list, name="types"),
@@ -61,10 +61,10 @@ urlpatterns = [
     path("incidents/<uuid:run_id>/acknowledge/", runs.acknowledge, name="incident-acknowledge"),
     path("incidents/<uuid:run_id>/resolve/", runs.resolve, name="incident-resolve"),
     path("rules/", rules.rule_list, name="rules"),
-    path("rules/new/", edit.new, name="rule-new"),
-    path("rules/preview/", edit.show_preview, name="rule-preview"),
+    path("rules/new/", rules.new, name="rule-new"),
+    path("rules/preview/", rules.show_preview, name="rule-preview"),
     path("rules/<uuid:rule_id>/", rules.detail, name="rule"),
-    path("rules/<uuid:rule_id>/edit/", edit.edit, name="rule-edit"),
+    path("rules/<uuid:rule_id>/edit/", rules.edit, name="rule-edit"),
     path("rules/<uuid:rule_id>/enable/", rules.enable, name="rule-enable"),
     path("rules/<uuid:rule_id>/disable/", rules.disable, name="rule-disable"),
     path("rules/<uuid:rule_id>/delete/", rules.delete, name="rule-delete"),

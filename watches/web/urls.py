@@ -1,6 +1,6 @@
 from django.urls import path
 
-from watches.web import badges, healthchecks, status, subscribers, views
+from watches.web import badges, healthchecks, status, views
 
 app_name = "watches"
 urlpatterns = [
@@ -23,12 +23,12 @@ urlpatterns = [
     path("watches/pages/new/", status.new, name="status-page-new"),
     path("watches/pages/<uuid:page_id>/", status.edit, name="status-page"),
     path("watches/pages/<uuid:page_id>/delete/", status.delete, name="status-page-delete"),
-    path("watches/pages/<uuid:page_id>/subscribers/", subscribers.subscriber_list, name="subscribers"),
+    path("watches/pages/<uuid:page_id>/subscribers/", status.subscriber_list, name="subscribers"),
     path("watches/pages/incidents/new/", status.publish, name="public-incident-new"),
     path("watches/pages/incidents/<uuid:incident_id>/", status.edit_incident, name="public-incident"),
     path("status/<slug:address>/", status.public, name="status"),
     path("status/<slug:address>/feed", status.feed, name="status-feed"),
-    path("status/<slug:address>/subscribe", subscribers.subscribe, name="status-subscribe"),
-    path("subscription/<str:token>/", subscribers.by_link, name="subscription"),
+    path("status/<slug:address>/subscribe", status.subscribe, name="status-subscribe"),
+    path("subscription/<str:token>/", status.by_link, name="subscription"),
     path("badge/<slug:secret>.<slug:ending>", badges.picture, name="badge"),
 ]
