@@ -23,11 +23,14 @@ _SENTENCES = {
     "uuid_parsing": _("Write an id as you have read it, such as 01890a5d-ac96-774b-bcce-b302099a8057."),
     "uuid_type": _("Write an id as a text, such as 01890a5d-ac96-774b-bcce-b302099a8057."),
     "literal_error": _("Write one of: {expected}."),
+    "enum": _("Write one of: {expected}."),
     "string_type": _("Write a text."),
     "empty": _("This is empty. Write at least one character."),
     "string_too_short": _("Write at least {min_length} characters."),
     "string_too_long": _("Write at most {max_length} characters."),
     "list_type": _("Write a list."),
+    "too_short": _("This list is empty. Write at least one item."),
+    "too_long": _("This list is too long. Write at most {max_length} items."),
     "dict_type": _("Write an object."),
     "model_type": _("Write an object."),
     "model_attributes_type": _("Write an object."),
@@ -37,7 +40,7 @@ _SENTENCES = {
 def detail(error: dict[str, Any]) -> str:
     """The remedy for an error of pydantic's; a validator of ours has its own sentence."""
     context = {name: f"{value:,}" if type(value) is int else value for name, value in error.get("ctx", {}).items()}
-    kind = "empty" if context.get("min_length") == "1" else error["type"]
+    kind = "empty" if error["type"] == "string_too_short" and context["min_length"] == "1" else error["type"]
     if (sentence := _SENTENCES.get(kind)) is not None:
         return str(sentence).format(**context)
     message = str(error["msg"]).removeprefix("Value error, ")

@@ -353,3 +353,16 @@ def test_a_used_key_with_another_body_is_refused_and_a_refused_one_may_be_used_a
     is_problem(api.post("/schedules", right, Idempotency_Key="ü"), 400, "bad-key")
     assert Api(make_user()).post("/schedules", right, Idempotency_Key="k").status_code == 422
     assert Schedule.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/events", []),
+        ("/events", [{"type": "a.b"}] * 101),
+        ("/schedules/bulk", {"action": "hide", "ids": []}),
+    ],
+)
+def test_what_is_allowed_is_said_in_our_words(api: Api, path: str, body: Any) -> None:
+    [error] = api.post(path, body).json()["errors"]
+    assert "should" not in error["detail"] and "character" not in error["detail"]
