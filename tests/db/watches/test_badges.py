@@ -56,6 +56,8 @@ def test_that_of_a_tag_shows_the_worst_state(client: Client, ada: User) -> None:
 
 def test_a_new_address_ends_the_old_one(browser: Client, client: Client, ada: User) -> None:
     badge, url = badge_of(ada)
+    page = browser.get("/watches/badges/").content.decode()
+    assert page.index("<details") < page.index("/renew/") < page.index("/delete/") < page.index("</details>")
     browser.post(f"/watches/badges/{badge.id}/renew/")
     assert client.get(f"{url}.svg").status_code == 404
     badge.refresh_from_db()

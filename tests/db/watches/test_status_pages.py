@@ -256,6 +256,8 @@ def test_an_incident_is_published_and_ended_in_its_owners_words(browser: Client,
     edit = f"/watches/pages/incidents/{incident.id}/"
     browser.post(edit, {"title": "Payments were slow", "is_over": "on"})
     assert "Past incidents" in client.get(URL).content.decode()
+    shown = browser.get(edit).content.decode()
+    assert shown.index("<details") < shown.index('name="delete"') < shown.index("</details>")
     assert signed_in().post(edit, {"delete": ""}).status_code == 404
     browser.post(edit, {"delete": ""})
     assert not PublicIncident.objects.exists()
