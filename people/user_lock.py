@@ -12,7 +12,7 @@ from functools import wraps
 from typing import Concatenate, ParamSpec
 
 from django.db import OperationalError, transaction
-from django.http import HttpResponse
+from django.http import HttpResponseBase
 
 from common.database import postgres
 from people.access.requests import PersonRequest
@@ -79,12 +79,12 @@ def lock_user(user: User) -> Iterator[None]:
 
 
 def with_user_lock(
-    view: Callable[Concatenate[PersonRequest, P], HttpResponse],
-) -> Callable[Concatenate[PersonRequest, P], HttpResponse]:
+    view: Callable[Concatenate[PersonRequest, P], HttpResponseBase],
+) -> Callable[Concatenate[PersonRequest, P], HttpResponseBase]:
     """Hold the signed-in person's lock during a POST to the view."""
 
     @wraps(view)
-    def locked(request: PersonRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+    def locked(request: PersonRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         if request.method != "POST":
             return view(request, *args, **kwargs)
         with lock_user(request.user):

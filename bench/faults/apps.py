@@ -7,7 +7,6 @@ import os
 import random
 import socket
 import threading
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -56,7 +55,8 @@ def _shorten() -> None:
     decision.SPREAD = 10.0
     batch_kind.PART, batch_kind.PORTION = 50, claim.LEASE / 3
     # All receivers are one host, which rests after five timeouts in a row.
-    rate_limiter._SCRIPT = _without(rate_limiter._SCRIPT, "math.min(900, 30 * 2 ^ (timeouts - 5))", "0.5")
+    limits = rate_limiter.calls
+    limits._script = _without(limits._script, "math.min(900, 30 * 2 ^ (timeouts - 5))", "0.5")
     Webhook.deadline = WEBHOOK_DEADLINE
     Webhook.policy = retry.Policy(tries=int(os.environ.get("FAULTS_TRIES", "7")), waits=(0.3, 1.0))
 
@@ -207,13 +207,13 @@ def _repeat_steps() -> None:
     step.StepKind.after = after  # type: ignore[method-assign]
 
 
-def _settle_and_then_effect(kind: Any, row: Any, effect: Callable[[], object] | None, before: Any) -> bool:
+def _settle_and_then_effect(kind: Any, row: Any, done: Any) -> bool:
     from work.engine import settlement
 
     settled = settlement.write(kind, [row]) == 1
-    if settled and effect:
+    if settled and done.effect:
         with transaction.atomic():
-            effect()
+            done.effect()
     return settled
 
 

@@ -7,7 +7,7 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.utils import timezone
@@ -31,12 +31,12 @@ from schedules.web import bulk, typed
 from schedules.web.reminders import is_snoozed
 
 
-def _action(act: Callable[[PersonRequest, Schedule, datetime], HttpResponse | None]) -> View[...]:
+def _action(act: Callable[[PersonRequest, Schedule, datetime], HttpResponseBase | None]) -> View[...]:
     """A view that does `act` to a reminder of the reader's, then leads back to the page with the button."""
 
     @person_action
     @wraps(act)
-    def view(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
+    def view(request: PersonRequest, schedule_id: UUID) -> HttpResponseBase:
         schedule = Schedule.objects.own(request.user, id=schedule_id)
         try:
             if (answer := act(request, schedule, fire.read_clock().now)) is not None:
