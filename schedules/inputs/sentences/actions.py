@@ -109,9 +109,10 @@ def _span(first: int, last: Day | int, **fields: Any) -> Day | None:
     return replace(last, day=first, until=last) if last.day > first > 0 and last.month else None
 
 
-def _pair(first: int, last: Day) -> Day | None:
-    """ "24 and 25 December" is a span; "1 and 15 December" is not."""
-    return _span(first, last) if last.day == first + 1 else None
+def _pair(first: int, last: Day, pieces: list[Piece]) -> Day | None:
+    """ "24 and 25 December" is a span; "1 and 15 December" and "phase 2, 3 December" are not."""
+    has_comma = any(piece.text == "," for piece in pieces)
+    return _span(first, last) if last.day == first + 1 and not has_comma else None
 
 
 def _days_span(first: Day, last: Day) -> Day | None:
@@ -235,6 +236,12 @@ def _spoken(minutes: int, pieces: list[Piece], times: Times) -> Times | None:
 def _to_hour(minutes: int, times: Times) -> Times | None:
     """ "ten to five"; "9 to 17" is a span."""
     return _past(-minutes, times) if minutes in (5, 10, 15, 20, 25) else None
+
+
+def _odd_minutes(minute: int) -> None:
+    """ "At 9 30 dentist" has minutes; "at 9 12 eggs" may have none."""
+    if minute % 5:
+        raise NotUnderstood("minutes")
 
 
 def _minutes(times: Times, minute: int | None = None, half: int | None = None) -> Times | None:

@@ -176,7 +176,8 @@ class Sentence:
 
     def _resolve_step(self) -> None:
         """A day that repeats has its own step; else an adverb says one, such as "monthly"."""
-        adverb = next((piece for piece in self.pieces if "adverb" in piece.kinds), None)
+        adverbs = [piece for piece in self.pieces if "adverb" in piece.kinds]
+        adverb = next(iter(adverbs), None)
         unit = adverb.kinds["adverb"][1] if adverb else ""
         is_within = unit in ELAPSED and self.hours is not None
         if adverb and self.day and self.day.weekdays and self.day.repeats and (unit == "weeks" or is_within):
@@ -187,6 +188,8 @@ class Sentence:
             self.every = (1, self.day.unit)
         elif adverb and not (self.every or self.wait or self._is_once(adverb.kinds["adverb"])):
             self.every, adverb.is_used = adverb.kinds["adverb"], True
+            if any(other.kinds["adverb"] != self.every for other in adverbs):
+                raise NotUnderstood("two-repeats", adverbs[-1].text)
         if self.every and self.every[1] == "quarters":
             self.is_quarterly, self.every = True, (3 * self.every[0], "months")
 
