@@ -36,10 +36,7 @@ _MOST_OPEN = 50  # connections; each keeps its mail in memory
 _SECONDS = 60.0  # of silence, after which a connection is closed
 _HEAD = 65_536  # bytes of a mail in which its subject is looked for
 # Texts in which words are not as they are read: encoded, of HTML, or of a charset that switches.
-_ENCODED = re.compile(
-    r"^Content-(?:Transfer-Encoding:\s*(?:base64|quoted-printable)|Type:\s*text/html)|\x1b[$(]",
-    re.IGNORECASE | re.MULTILINE,
-)
+_ENCODED = re.compile(r"^Content-(?:\S*Encoding:\s*[bq]|Type:\s*text/html)|\x1b[$(]", re.IGNORECASE | re.MULTILINE)
 
 _UNKNOWN = "550 5.1.1 No watch has this address"
 _AWAY = "451 4.3.0 The database does not answer. Try again"

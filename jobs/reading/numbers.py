@@ -30,18 +30,13 @@ _NUMBER = re.compile(
 # By how the word begins; the first that fits.
 _TIMES = {"milliard": 9, "miliard": 9, "miljard": 9, "mrd": 9, "mld": 9, "m": 6, "b": 9, "k": 3, "t": 3, "la": 5}
 _TIMES |= {"cr": 7, "cent": -2, "¢": -2, "тыс": 3, "млн": 6, "млрд": 9}
-_OTHERS = {
-    "\u066b": ".",
-    "\u066c": "\u2019",
-    "\u060c": "\u2019",
-    "\uff0e": ".",
-    "\uff0c": ",",
-    "\u2032": "'",
-    "\u02bc": "'",
-}
-_OTHERS |= {"\u00b4": "'", "\u2018": "'", "\uff0d": "-", "\ufe63": "-", "\u2012": "\u2013"}
-_OTHERS |= dict.fromkeys("\u00ad\u200b\u200c\u200d\u200e\u200f\u2066\u2067\u2068\u2069\u202a\u202b\u202c\ufeff", "")
-_OTHERS |= dict.fromkeys("\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u200a\u205f\u2060", "\u2009")
+# Marks and spaces as other scripts and careless writers have them, and what is not seen.
+_OTHERS = str.maketrans(
+    "\u066b\u066c\u060c\uff0e\uff0c\u2032\u02bc\u00b4\u2018\uff0d\ufe63\u2012"
+    "\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u200a\u205f\u2060",
+    ".\u2019\u2019.,''''--\u2013" + "\u2009" * 10,
+    "\u00ad\u200b\u200c\u200d\u200e\u200f\u2066\u2067\u2068\u2069\u202a\u202b\u202c\ufeff",
+)
 _DASHED = re.compile(
     r"(?<![0-9])([0-9][0-9.,' \u2019\u00a0\u202f\u2009]{0,40})[.,]\s?[-\u2012\u2013\u2014]{1,2}(?![0-9\w])"
 )
@@ -134,9 +129,8 @@ _FORMER = re.compile(
     re.IGNORECASE,
 )
 _EQUALS = re.compile(r"[^0-9=]{0,20}(?:=|≈|equals)\s*[^\s0-9]{0,3}\s?[0-9]")
-_OF_A_NAME = re.compile(r"[A-Za-z]{2}\Z", re.ASCII)
-# "7-Tage", "H2O", and "Ticket 4711: 3 open".
-_IN_A_NAME = re.compile(r"[0-9]+-[^\W\d_]{2}|(?<=[A-Za-z])[0-9]+[A-Za-z]|[0-9]+:\s+[0-9]")
+# "PM10", "7-Tage", "H2O", and "Ticket 4711: 3 open".
+_IN_A_NAME = re.compile(r"(?<=[A-Za-z]{2})[0-9]|[0-9]+-[^\W\d_]{2}|(?<=[A-Za-z])[0-9]+[A-Za-z]|[0-9]+:\s+[0-9]")
 _DATE = re.compile(
     r"(?<![0-9.,])(?:[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{1,2}([./])[0-9]{1,2}\1[0-9]{2,4}|[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?)"
     r"(?![0-9])"
@@ -212,8 +206,7 @@ def _first(text: str, matches: Sequence[re.Match[str]]) -> re.Match[str] | None:
     dated = {at for date in _DATE.finditer(text) for at in range(*date.span())}
     for match in matches:
         begin = match.start("digits")
-        is_name = _OF_A_NAME.search(text, max(0, begin - 2), begin) or _IN_A_NAME.match(text, begin)
-        if not is_name and begin not in dated:
+        if begin not in dated and _IN_A_NAME.match(text, begin) is None:
             return match
         _of_name, _space, after = match["digits"].partition(" ")  # "CO2 415" looks grouped
         if after and (behind := _NUMBER.match(text, match.end("digits") - len(after))):
@@ -267,11 +260,7 @@ def _in_ascii(text: str) -> str:
     text = _TENTH.sub("90", text)
     text = _RAISED.sub(lambda match: "." + unicodedata.normalize("NFKC", match[1]), text)
     text = _HALVES.sub(lambda match: f"{int(match[1] or 0) + unicodedata.numeric(match[2])}", text)
-    if not text.isascii():
-        text = "".join(
-            str(unicodedata.decimal(letter)) if letter > "\x7f" and letter.isdecimal() else _OTHERS.get(letter, letter)
-            for letter in text
-        )
+    text = "".join(str(unicodedata.decimal(letter, letter)) for letter in text.translate(_OTHERS))
     text = _CENTS.sub(_joined, _COLON.sub(r".\1", _SPACED.sub(r"\1\2", text)))
     text = _APART.sub(_joined, _NO_WHOLE.sub("0", text))
     text = _MILLIONS.sub(r"\1M", _BILLIONS.sub(r"\1bn", text))

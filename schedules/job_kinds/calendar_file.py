@@ -203,10 +203,8 @@ class _Reader:
             rules, event.rules = [*rules, *event.rules], []
         first = start.civil if where is None else start.utc.astimezone(where)
         self._dates.clock()
-        times = calendar_rules.expanded(first, rules, self._now)
-        for at in times:
-            if where is not None:
-                at = at.astimezone(UTC)
+        for one in calendar_rules.expanded(first, rules, self._now):
+            at = one if where is None else one.astimezone(UTC)
             event.dates.append(Moment(f"{at:%Y%m%d}" if start.is_date else f"{at:%Y%m%dT%H%M%S}", start.zone))
 
     def _one(self, component: Component, name: str) -> Moment | None:
@@ -266,12 +264,11 @@ class _Reader:
         return alarms[:_MOST_ALARMS]
 
     def _after_end(self, after: Lead, component: Component, start: Moment, end: str) -> Lead:
-        until, (days, seconds) = self._end(component, end), after
-        length = (
-            properties.seconds(start, until)
-            if until
-            else properties.length_of(component) or (properties.DAY if start.is_date else 0)
-        )
+        days, seconds = after
+        if until := self._end(component, end):
+            length = properties.seconds(start, until)
+        else:
+            length = properties.length_of(component) or properties.DAY * start.is_date
         return (-days - length // properties.DAY, -seconds) if start.is_date else (-days, -seconds - length)
 
     def _alarm_at(self, parameters: str, value: str, component: Component, start: Moment) -> str | None:

@@ -75,14 +75,11 @@ def _exact(written: str) -> str | None:
 def _resembling(written: str) -> str | None:
     """Of Outlook's and other makers' variants of a name."""
     tail = written.strip("/").split("/")
-    for part in ("/".join(tail[-3:]), "/".join(tail[-2:]), tail[-1]):
-        if name := _exact(part):
-            return name
     plain = re.sub(r"\s+\d+$", "", written.strip()).replace("Daylight", "Standard").replace("Summer", "Standard")
     shown = match[1] if (match := _DISPLAYED.fullmatch(plain)) else plain
     area = re.sub(r"\s*\(.*\)$", "", shown)
-    spelled = (unquote(plain), plain.replace("-", "/"))
-    for candidate in (plain, shown, area, area.replace(" Time", " Standard Time"), *spelled):
+    spelled = (plain, shown, area, area.replace(" Time", " Standard Time"), unquote(plain), plain.replace("-", "/"))
+    for candidate in ("/".join(tail[-3:]), "/".join(tail[-2:]), tail[-1], *spelled):
         if name := _exact(candidate):
             return name
     cities = re.split(r"[,/]", shown) if match else [plain]
