@@ -4,6 +4,7 @@ import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import cache
 from typing import Any, TypeVar, overload
 from uuid import UUID
 
@@ -21,6 +22,7 @@ from django.db import (
 )
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import JSONField, Model, QuerySet
+from django.db.models.base import ModelState
 from psycopg.rows import class_row, namedtuple_row
 from psycopg.types.datetime import TimestamptzLoader
 
@@ -137,13 +139,26 @@ def columns(model: type[Model], alias: str) -> str:
 
 
 def instance(model: type[M], values: Sequence[Any]) -> M:
-    """The instance of a row that begins with `columns`. Faster than a queryset, which writes its SQL each time."""
+    """The instance of a row that begins with `columns`. Faster than a queryset, which writes its SQL each time.
+
+    Also without the model's constructor, which takes three times as long and does nothing more for a whole row.
+    """
+    names, of_json = _attributes(model)
+    made = model.__new__(model)
+    made.__dict__.update(zip(names, values, strict=False))
+    for name in of_json:
+        if isinstance(text := made.__dict__[name], str):
+            made.__dict__[name] = json.loads(text)
+    made._state = ModelState()
+    made._state.adding, made._state.db = False, DEFAULT_DB_ALIAS
+    return made
+
+
+@cache
+def _attributes(model: type[Model]) -> tuple[list[str], list[str]]:
+    """Those of `columns`, and which of them are JSON."""
     fields = model._meta.concrete_fields
-    read = [
-        json.loads(one) if isinstance(one, str) and type(field) is JSONField else one
-        for field, one in zip(fields, values, strict=False)
-    ]
-    return model.from_db(DEFAULT_DB_ALIAS, [field.attname for field in fields], read)
+    return [one.attname for one in fields], [one.attname for one in fields if type(one) is JSONField]
 
 
 def impatient(statement: str) -> str:
