@@ -12,7 +12,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext as _, gettext_lazy
+from django.utils.translation import get_language, gettext as _, gettext_lazy
 from django_celery_beat.models import PeriodicTask
 
 from common.database import checks
@@ -27,6 +27,7 @@ from notifications.models import Channel, Sender, SenderQuerySet, change
 from schedules import rules
 from schedules.rules import early, from_done
 from schedules.rules.civil import TICK
+from schedules.rules.rule import described
 
 
 def speaks(job_kind: str) -> bool:
@@ -286,7 +287,7 @@ class Schedule(Sender):
             rule = self.timetable().rule
         except rules.InvalidRule as error:
             return _("Cannot be read: %(error)s") % {"error": error}
-        text = from_done.describe(rule) if self.after_done else rule.describe(self.local_time)
+        text = from_done.describe(rule) if self.after_done else described(rule, self.local_time, get_language())
         return early.describe(text, self.early)
 
     def brief(self, zone: str) -> str:

@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, ClassVar, Literal, Self
 from zoneinfo import ZoneInfo
 
@@ -87,6 +88,12 @@ class Rule(ABC):
     @property
     def zone(self) -> ZoneInfo:
         return civil.zone(self.timezone)
+
+
+@lru_cache(maxsize=10_000)
+def described(rule: Rule, readers: bool, language: str | None) -> str:
+    """`rule.describe(readers)`, remembered; `language` is the active one."""
+    return rule.describe(readers)
 
 
 @dataclass(frozen=True)

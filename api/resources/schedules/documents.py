@@ -50,15 +50,15 @@ def audience_of(row: Any) -> dict[str, str] | None:
     return {"kind": row.audience, "key": row.audience_key} if row.audience else None
 
 
-def document(schedule: Schedule, channels: Sequence[UUID] | None = None, *, in_words: bool = True) -> dict[str, Any]:
-    """`channels` are the ids of its channels, in order (None: read here). Words take as long as all else of it."""
+def document(schedule: Schedule, channels: Sequence[UUID] | None = None) -> dict[str, Any]:
+    """`channels` are the ids of its channels, in order (None: read here)."""
     if channels is None:
         channels = [channel.id for channel in schedule.ordered_channels()]
     rule = _readable_rule(schedule)
     return fields_of(
         ScheduleDocument,
         schedule,
-        description=schedule.when if in_words else "",
+        description=schedule.when,
         channel_ids=[*channels],
         job=job.document(schedule),
         in_order=bool(schedule.channel_order),

@@ -314,7 +314,7 @@ SECTIONS = {
     "reminders": Section(
         gettext_lazy("Reminders"), ReminderEntry, ScheduleBody.model_fields,
         lambda user: Schedule.objects.for_user(user).prefetch_related("channels"),
-        partial(map, partial(schedules.document, in_words=False)), _add_reminder,
+        partial(map, schedules.document), _add_reminder,
         restore=lambda taker, key: editing.restore(key, taker.now, taker.user),
         refusal=lambda user: schedule_words.limit_reached() if editing.limit_reached(user) else "",
     ),
