@@ -117,7 +117,6 @@ def reschedule_locked(
     _save(schedule, Change.EDITED, now, by, channels, **detail)
     if early and not schedule.early:
         early_messages.withdraw_outdated(schedule, now)
-    quarantine.drop_notices(schedule.id, wanted.version)
     return schedule
 
 
@@ -313,9 +312,11 @@ def _save(
     channels: Sequence[Channel] | None = None,
     **detail: object,
 ) -> Schedule:
+    notices = quarantine.notices_of(schedule.id, schedule.version) if what == Change.EDITED else []
     schedule.version += 1
     schedule.updated_at = now
-    write(schedule, channels, ScheduleEvent.of(schedule, what, now, by, **detail))
+    if write(schedule, channels, ScheduleEvent.of(schedule, what, now, by, **detail), notices):
+        quarantine.drop_notices(notices)
     if schedule.early:
         early_messages.withdraw_outdated(schedule, now)
     return schedule

@@ -2,6 +2,8 @@
 
 import json
 from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
 
 from django.db.models import Model
 from django.db.models.expressions import DatabaseDefault
@@ -39,7 +41,9 @@ WITH {timing}, task AS (
     INSERT INTO schedules_scheduleevent (schedule_id, what, at, by_id, version, detail)
     SELECT schedule.id, %(what)s, %(at)s, %(by)s::bigint, %(version)s::int, %(detail)s::jsonb FROM schedule
 )
-SELECT periodic_task_id, created_at, updated_at FROM schedule
+SELECT periodic_task_id, created_at, updated_at,
+       EXISTS (SELECT FROM notifications_notification WHERE batch_id = ANY (%(batches)s::uuid[])) AS has_notices
+  FROM schedule
 """
 _DETACH = """, detached AS (
     DELETE FROM schedules_schedule_channels
@@ -52,8 +56,12 @@ _ATTACH = """, channel AS (
 )"""
 
 
-def write(schedule: Schedule, channels: Sequence[Channel] | None, event: ScheduleEvent) -> None:
+def write(
+    schedule: Schedule, channels: Sequence[Channel] | None, event: ScheduleEvent, notices: Sequence[UUID] = ()
+) -> bool:
     """Insert or update all rows; `event` gets no id. Without `channels`, they stay.
+
+    Returns whether there are notifications of the batches `notices`.
 
     Raises IntegrityError if the id of a new schedule exists already.
     """
@@ -75,20 +83,23 @@ def write(schedule: Schedule, channels: Sequence[Channel] | None, event: Schedul
         | {
             "id": schedule.id,
             "task_id": schedule.periodic_task_id,
-            "task": _row(PeriodicTask(**task)),
+            "task": json.dumps(_TASK | task, default=str),
             "timing_column": "crontab_id" if timing is None else timing.column,
-            "schedule": _row(schedule),
+            "schedule": json.dumps(_row(schedule), default=str),
             "channels": None if channels is None else column(channel.id for channel in channels),
             "what": str(event.what),
             "at": event.at,
             "by": event.by_id,
             "version": event.version,
             "detail": json.dumps(event.detail),
+            "batches": column(notices),
         },
     ).fetchone()
     schedule.periodic_task_id = row.periodic_task_id
     schedule.created_at, schedule.updated_at = row.created_at, row.updated_at
     schedule._state.adding, schedule._state.db = False, "default"
+    has_notices: bool = row.has_notices
+    return has_notices
 
 
 _STORED = [str(field.column) for field in Schedule._meta.concrete_fields if field.name not in {"id", "created_at"}]
@@ -98,7 +109,10 @@ def _update(columns: Sequence[str]) -> str:
     return f"ON CONFLICT (id) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in columns)}"
 
 
-def _row(instance: Model) -> str:
-    """The columns that have a value, as JSON, for `jsonb_populate_record`."""
+def _row(instance: Model) -> dict[str, Any]:
+    """The columns that have a value, for `jsonb_populate_record`."""
     values = {field.column: getattr(instance, field.attname) for field in instance._meta.concrete_fields}
-    return json.dumps({name: one for name, one in values.items() if not isinstance(one, DatabaseDefault)}, default=str)
+    return {name: one for name, one in values.items() if not isinstance(one, DatabaseDefault)}
+
+
+_TASK = _row(PeriodicTask())

@@ -15,7 +15,7 @@ from django.db.models import F
 from django.urls import reverse
 
 from common.database.checks import READABLE
-from common.database.postgres import blames_no_row, execute, query
+from common.database.postgres import blames_no_row, query
 from common.texts import languages
 from common.uuid7 import uuid7
 from notifications.channels import owner_notices
@@ -103,15 +103,14 @@ def _notice(user_id: int, language: str, cause: str, compose: Callable[..., tupl
         return Notice(user_id, uuid5(_NOTICES, cause), *compose(*parts))
 
 
-# Each edit pays for it, so its plan is kept.
-_NOTICES_OF = "SELECT id FROM notifications_notification WHERE batch_id = ANY(%(batches)s)"
+def notices_of(schedule_id: UUID, version: int) -> list[UUID]:
+    """The batches of the notices about this version."""
+    return [uuid5(_NOTICES, f"{schedule_id} {cause} {version}") for cause in ("broken", "no channel")]
 
 
-def drop_notices(schedule_id: UUID, version: int) -> None:
-    """Cancel what is not sent yet of the notices about this version, because an edit has mended it."""
-    batches = [uuid5(_NOTICES, f"{schedule_id} {cause} {version}") for cause in ("broken", "no channel")]
-    if execute(_NOTICES_OF, {"batches": batches}).fetchone() is not None:
-        withdrawal.drop(Notification.objects.filter(batch_id__in=batches), DeliveryCode.MENDED)
+def drop_notices(batches: Collection[UUID]) -> None:
+    """Cancel what is not sent yet of them, because an edit has mended what they are about."""
+    withdrawal.drop(Notification.objects.filter(batch_id__in=batches), DeliveryCode.MENDED)
 
 
 def notify(notices: Collection[Notice]) -> None:
