@@ -111,7 +111,7 @@ def _update(columns: Sequence[str]) -> str:
 
 def _row(instance: Model) -> dict[str, Any]:
     """The columns that have a value, for `jsonb_populate_record`."""
-    values = {field.column: getattr(instance, field.attname) for field in instance._meta.concrete_fields}
+    values = {str(field.column): getattr(instance, field.attname) for field in instance._meta.concrete_fields}
     return {name: one for name, one in values.items() if not isinstance(one, DatabaseDefault)}
 
 
