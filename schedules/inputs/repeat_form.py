@@ -11,10 +11,10 @@ from django.utils.translation import gettext_lazy
 
 from common.forms.edit_form import TypedForm
 from common.texts.types import StrOrPromise
-from schedules.rules import InvalidRule, Rule, WorkingDays, fields, repetition, words
+from schedules.rules import Rule, WorkingDays, fields, repetition, words
+from schedules.rules.dated import read_day, read_days
 from schedules.rules.repetition import WORKDAY, Repetition
 from schedules.rules.rrule import RRule
-from schedules.rules.weekly import read_days
 
 _SHORT: list[tuple[str, StrOrPromise]] = [
     ("last", gettext_lazy("its last day instead")),
@@ -157,12 +157,8 @@ def _read(cleaned: dict[str, Any]) -> Repetition:
     if values["nth"]:
         values["weekday"] = _chosen(cleaned, "weekday", _WEEKDAYS)
         return Repetition(**values)
-    if cleaned.get("short") not in ("", "last", "skip"):
-        raise InvalidRule("short", "short")
-    if cleaned.get("day") == "last":
-        return Repetition(**values, day=-1)
-    day = fields.whole_number(number(cleaned.get("day", "")), "day", 1, 31, "day")
-    return Repetition(**values, day=day, short=cleaned.get("short") or "last")
+    day, short = read_day(number(cleaned.get("day", "")), cleaned.get("short") or "last")
+    return Repetition(**values, day=day, short=short)
 
 
 def _chosen(cleaned: dict[str, Any], name: str, choices: Sequence[tuple[str, StrOrPromise]]) -> int:

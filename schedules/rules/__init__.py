@@ -15,16 +15,13 @@ from typing import Any
 
 from schedules.rules import working_days
 from schedules.rules.cron import Cron
-from schedules.rules.daily import Daily
-from schedules.rules.dated import DatedRule
+from schedules.rules.dated import Daily, DatedRule, Monthly, Weekly
 from schedules.rules.interval import Interval
 from schedules.rules.invalid import InvalidRule, Work
-from schedules.rules.monthly import Monthly
 from schedules.rules.once import Once
 from schedules.rules.rrule import RRule
 from schedules.rules.rule import Rule
 from schedules.rules.timetable import Timetable
-from schedules.rules.weekly import Weekly
 from schedules.rules.working_days import WorkingDays
 
 __all__ = ["KINDS", "DatedRule", "InvalidRule", "Rule", "Timetable", "Work", "WorkingDays", "parse", "stored"]

@@ -145,18 +145,12 @@ def _steps(minute: str, hour: str) -> str:
 
 def _days(day: str, weekday: str) -> str:
     if weekday != "*":
-        return _weekdays(weekday) if day == "*" else ""
+        weekday = "1,2,3,4,5" if weekday == "1-5" else weekday
+        if day != "*" or not _NUMBERS.fullmatch(weekday):
+            return ""
+        # Here 0 and 7 are Sunday.
+        return words.each(sorted({(int(number) - 1) % 7 for number in weekday.split(",")}))
     if day == "*":
         return words.every(1, "day")
     number = -1 if day == "L" else day.isdigit() and int(day)
     return words.monthly(1, words.day_of_month(number)) if number else ""
-
-
-def _weekdays(weekday: str) -> str:
-    if weekday == "1-5":
-        return _("Every weekday")
-    if not _NUMBERS.fullmatch(weekday):
-        return ""
-    # Here 0 and 7 are Sunday.
-    named = sorted({(int(number) - 1) % 7 for number in weekday.split(",")})
-    return _("Every %(days)s") % {"days": words.listed([words.weekday(number) for number in named])}

@@ -1,19 +1,41 @@
-"""Rules of dates, with one time on each. Their slots in a span are found without a search for each."""
+"""Rules of dates, with one time on each: every day, some days of the week, or one of the month.
+
+Their slots in a span are found without a search for each.
+"""
 
 from abc import abstractmethod
 from bisect import bisect_left
+from calendar import monthrange
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from functools import lru_cache
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 from zoneinfo import ZoneInfo
 
 from common.times.civil_time import begin_of
-from schedules.rules import civil
-from schedules.rules.invalid import Work
+from schedules.rules import civil, fields
+from schedules.rules.invalid import InvalidRule, Work
+from schedules.rules.repetition import Repetition
 from schedules.rules.rule import CivilRule
 
 _DAY = timedelta(days=1)
+_SHORTEST = 28
+
+
+def read_days(days: object) -> tuple[int, ...]:
+    """Days of the week, 0 for Monday, sorted, without repeats. Raises InvalidRule."""
+    if not isinstance(days, list | tuple) or not days:
+        raise InvalidRule("days", "days")
+    return tuple(sorted({fields.whole_number(day, "days", 0, 6, "days") for day in days}))
+
+
+def read_day(day: object, short: object) -> tuple[int, str]:
+    """The day of a month, -1 for "last", and what a month without it does. Raises InvalidRule."""
+    number = -1 if day == "last" else fields.whole_number(day, "day", 1, 31, "day")
+    if short not in ("last", "skip"):
+        raise InvalidRule("short", "short")
+    return number, str(short)
 
 
 @dataclass(frozen=True)
@@ -27,16 +49,98 @@ class DatedRule(CivilRule):
     @abstractmethod
     def is_on(self, day: date) -> bool: ...
 
+    @property
+    @abstractmethod
+    def repetition(self) -> Repetition:
+        """The same as a calendar rule."""
+
+    def data(self) -> dict[str, Any]:
+        return {"time": f"{self.time:%H:%M}"}
+
     def next_civil(self, after: datetime, work: Work) -> datetime:
         due = datetime.combine(after, self.time)
         while due <= after or not self.is_on(due.date()):
             due += _DAY
         return due
 
+    def brief(self) -> str:
+        return self.repetition.describe()
+
     def between(self, begin: datetime, end: datetime) -> list[datetime]:
         """The slots in [begin, end), both aware, in order: those that `next_after` finds, at a fraction of the cost."""
         slots = _slots(self, civil.local(self.zone, begin).date(), civil.local(self.zone, end).date())
         return slots[bisect_left(slots, begin) : bisect_left(slots, end)]
+
+
+@dataclass(frozen=True)
+class Daily(DatedRule):
+    """Every date of the calendar at `time`."""
+
+    kind: ClassVar[str] = "daily"
+    parameters: ClassVar[tuple[str, ...]] = ("time",)
+
+    @classmethod
+    def read(cls, data: Mapping[str, Any], timezone: str) -> Self:
+        return cls(timezone, fields.time_of_day(data))
+
+    def is_on(self, day: date) -> bool:
+        return True
+
+    @property
+    def repetition(self) -> Repetition:
+        return Repetition("DAILY", 1, self.time)
+
+
+@dataclass(frozen=True)
+class Weekly(DatedRule):
+    """`days` of the week, 0 for Monday, sorted, without repeats, at `time`."""
+
+    kind: ClassVar[str] = "weekly"
+    parameters: ClassVar[tuple[str, ...]] = ("time", "days")
+
+    days: tuple[int, ...]
+
+    @classmethod
+    def read(cls, data: Mapping[str, Any], timezone: str) -> Self:
+        return cls(timezone, fields.time_of_day(data), read_days(data.get("days")))
+
+    def data(self) -> dict[str, Any]:
+        return super().data() | {"days": list(self.days)}
+
+    def is_on(self, day: date) -> bool:
+        return day.weekday() in self.days
+
+    @property
+    def repetition(self) -> Repetition:
+        return Repetition("WEEKLY", 1, self.time, self.days)
+
+
+@dataclass(frozen=True)
+class Monthly(DatedRule):
+    """`day` of the month (-1: the last) at `time`; a month without it uses its last day or skips (`short`)."""
+
+    kind: ClassVar[str] = "monthly"
+    parameters: ClassVar[tuple[str, ...]] = ("time", "day", "short")
+
+    day: int
+    short: str
+
+    @classmethod
+    def read(cls, data: Mapping[str, Any], timezone: str) -> Self:
+        return cls(timezone, fields.time_of_day(data), *read_day(data.get("day"), data.get("short", "last")))
+
+    def data(self) -> dict[str, Any]:
+        return super().data() | {"day": "last" if self.day == -1 else self.day, "short": self.short}
+
+    def is_on(self, day: date) -> bool:
+        if day.day < _SHORTEST or day.day == self.day:
+            return day.day == self.day
+        is_last = day.day == monthrange(day.year, day.month)[1]
+        return is_last and (self.day == -1 or (self.day > day.day and self.short == "last"))
+
+    @property
+    def repetition(self) -> Repetition:
+        return Repetition("MONTHLY", 1, self.time, day=self.day, short=self.short)
 
 
 @lru_cache(maxsize=1_000)
@@ -60,8 +164,5 @@ def _slots(rule: DatedRule, first: date, last: date) -> list[datetime]:
 @lru_cache(maxsize=500)
 def _dates(zone: ZoneInfo, first: date, last: date) -> list[tuple[date, datetime, bool]]:
     """The dates from `first` to `last`, their first instants, and whether the clock stays as it is on them."""
-    days = [first + number * _DAY for number in range((last - first).days + 2)]
-    begins = [begin_of(day, zone) for day in days]
-    return [
-        (day, begin, end - begin == _DAY) for day, begin, end in zip(days[:-1], begins[:-1], begins[1:], strict=True)
-    ]
+    days = [first + number * _DAY for number in range((last - first).days + 1)]
+    return [(day, begin_of(day, zone), begin_of(day + _DAY, zone) - begin_of(day, zone) == _DAY) for day in days]

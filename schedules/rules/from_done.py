@@ -8,12 +8,11 @@ from dateutil.relativedelta import relativedelta
 from django.utils.translation import gettext as _
 
 from schedules.rules import civil, repetition, words
-from schedules.rules.daily import Daily
+from schedules.rules.dated import DatedRule
 from schedules.rules.interval import Interval
-from schedules.rules.monthly import Monthly
+from schedules.rules.repetition import Repetition
 from schedules.rules.rrule import RRule
 from schedules.rules.rule import Rule
-from schedules.rules.weekly import Weekly
 
 _MINUTE = timedelta(minutes=1)
 
@@ -31,17 +30,15 @@ def step(rule: Rule) -> Step | None:
         case Interval():
             at = civil.local(rule.zone, rule.anchor).time() if rule.unit == "days" else None
             return Step(rule.every, rule.unit.removesuffix("s"), at)
-        case Daily():
-            return Step(1, "day", rule.time)
-        case Weekly(days=[_one]):
-            return Step(1, "week", rule.time)
-        case Monthly():
-            return Step(1, "month", rule.time)
+        case DatedRule():
+            repeat: Repetition | None = rule.repetition
         case RRule():
             repeat = repetition.of(rule.calendar_rule)
-            if repeat is not None and not repeat.nth and len(repeat.days) < 2:
-                return Step(repeat.interval, repetition.UNITS[repeat.frequency], repeat.time)
-    return None
+        case _:
+            return None
+    if repeat is None or repeat.nth or len(repeat.days) > 1:
+        return None
+    return Step(repeat.interval, repetition.UNITS[repeat.frequency], repeat.time)
 
 
 def begin(rule: Rule, done: datetime) -> Rule:

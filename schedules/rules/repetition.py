@@ -90,9 +90,9 @@ class Repetition:
         if self.frequency == "DAILY":
             return often
         if self.frequency == "WEEKLY":
-            days = words.listed([words.weekday(day) for day in self.days])
             if self.interval == 1:
-                return _("Every %(days)s") % {"days": days}
+                return words.each(self.days)
+            days = words.listed([words.weekday(day) for day in self.days])
             return _("%(rule)s on %(days)s") % {"rule": often, "days": days}
         if self.nth:
             day = pgettext("first, second …", "weekday") if self.weekday == WORKDAY else words.weekday(self.weekday)

@@ -37,6 +37,15 @@ def every(count: int, unit: str) -> str:
     return str(EVERY[unit] % {"count": count})
 
 
+def each(days: Sequence[int]) -> str:
+    """ "Every Monday and Thursday" of (0, 3), "Every weekday", "Every day"."""
+    if len(days) == 7:
+        return every(1, "day")
+    if tuple(days) == (0, 1, 2, 3, 4):
+        return _("Every weekday")
+    return _("Every %(days)s") % {"days": listed([weekday(day) for day in days])}
+
+
 def at(rule: str, *times: str) -> str:
     """ "Every day at 09:00", "Every day at 09:00 and 18:00"."""
     return _("%(rule)s at %(time)s") % {"rule": rule, "time": listed(times)}

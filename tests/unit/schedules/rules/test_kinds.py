@@ -53,7 +53,7 @@ EXAMPLES: list[tuple[str, dict[str, Any], str, str]] = [
         "monthly",
         {"time": "09:00", "day": 31, "short": "skip"},
         BERLIN,
-        "On the 31st of every month that has one at 09:00, Berlin time",
+        "On the 31st of every month (if there is one) at 09:00, Berlin time",
     ),
     (
         "cron",
