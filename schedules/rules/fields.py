@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from datetime import time
 from typing import Any
 
+from common.texts.numbers import grouped
 from schedules.rules.invalid import InvalidRule
 
 _TIME = re.compile(r"([01]?[0-9]|2[0-3]):([0-5][0-9])")
@@ -32,7 +33,7 @@ def text(data: Mapping[str, Any], field: str, longest: int, code: str) -> str:
     if not isinstance(value, str) or not value.strip():
         raise unusable(field, code, value)
     if len(value) > longest:
-        raise InvalidRule(field, "too_long", length=len(value), longest=longest)
+        raise InvalidRule(field, "too_long", count=grouped(len(value)), longest=longest)
     return value.strip()
 
 

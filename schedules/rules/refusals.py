@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from django.utils.functional import lazy
 from django.utils.text import get_text_list
 from django.utils.translation import gettext, gettext_lazy as _, ngettext_lazy
 
@@ -11,24 +10,13 @@ from common.texts.numbers import grouped
 from common.texts.types import StrOrPromise
 from schedules.rules import words
 
-
-def _with(text: StrOrPromise, **parts: StrOrPromise) -> str:
-    """`text` with some of its placeholders replaced by texts that are translated themselves, or renamed."""
-    filled = str(text)
-    for name, part in parts.items():
-        filled = filled.replace(f"%({name})s", str(part))
-    return filled
-
-
-_with_lazy = lazy(_with, str)
-
 REACH = _("choose a date from the year 1900 to 9998")
 _ONCE = _("Write the local date and time without an offset, such as 2026-03-29T09:00.")
 _ANCHOR = _("Write a date and time with its offset from UTC, such as 2026-01-01T00:00:00+00:00.")
 _CRON = _("Write five fields (minute, hour, day of month, month, day of week), such as 0 9 * * mon-fri.")
 RRULE = _("Write it as in a calendar file, such as FREQ=WEEKLY;BYDAY=MO.")
-_NO_DATE = _("“%(written)s” is not a date and time. %(example)s")
-_NO_ZONE = _("There is no time zone “%(name)s”. %(suggestion)s")
+_NO_DATE = _("“%(written)s” is not a date and time.")
+_NO_ZONE = _("There is no time zone “%(name)s”.")
 _CRON_RANGES = {
     "minute": _("minutes go from 0 to 59"),
     "hour": _("hours go from 0 to 23"),
@@ -53,7 +41,7 @@ _RRULE_TEXTS: dict[str, StrOrPromise] = {
     ),
     "rrule_date_format": _("“%(value)s” is not a date and time: 09:00 on 5 January 2026 is 20260105T090000."),
     "rrule_date": _("“%(value)s” is not in the calendar: %(error)s."),
-    "rrule_out_of_reach": _with_lazy(_("“%(value)s” is out of reach: %(reach)s."), reach=REACH),
+    "rrule_out_of_reach": _("“%(value)s” is out of reach: %(reach)s."),
     "rrule_part": _("“%(part)s” is not understood: the parts of an RRULE are %(parts)s."),
     "rrule_part_twice": _("%(name)s is given twice."),
     "rrule_secondly": _("FREQ=SECONDLY is too often: once a minute, FREQ=MINUTELY, is the most."),
@@ -83,8 +71,8 @@ TEXTS: dict[str, StrOrPromise | tuple[StrOrPromise, StrOrPromise]] = {
     ),
     "not_an_object": _("A rule is an object with %(parameters)s."),
     "parameter": _("A rule of kind “%(kind)s” has no “%(key)s”: it takes %(parameters)s."),
-    "too_long": _with_lazy(_("This is %(count)s characters long; at most %(longest)s are read."), count="%(length)s"),
-    "out_of_reach": _with_lazy(_("“%(written)s” is out of reach: %(reach)s."), reach=REACH),
+    "too_long": _("This is %(count)s characters long; at most %(longest)s are read."),
+    "out_of_reach": _("“%(written)s” is out of reach: %(reach)s."),
     "time": _("Write the time as hours and minutes from 00:00 to 23:59, such as 09:00."),
     "days": _("Choose at least one day of the week, from 0 for Monday to 6 for Sunday, such as [0, 3]."),
     "day": _("Choose a day of the month from 1 to 31, or “last”."),
@@ -93,50 +81,44 @@ TEXTS: dict[str, StrOrPromise | tuple[StrOrPromise, StrOrPromise]] = {
     "only_off_days": _("All its times are on days off. Choose the next working day instead, or other days."),
     "public_holidays": _("Enter the two letters of a country, such as DE, or DE-BY for a region."),
     "month": _("Choose a month."),
-    "month_too_short": _with_lazy(_("%(name)s has %(longest)s days at most. Choose one of them."), name="%(month)s"),
+    "month_too_short": _("%(month)s has %(longest)s days at most. Choose one of them."),
     "nth": _("Choose a day of the month, or the first to fourth or last weekday."),
     "weekday": _("Choose a day of the week."),
     "step": _("Enter a whole number from 1 to %(most)s, such as 2."),
     "once": _ONCE,
-    "once_format": _with_lazy(_NO_DATE, example=_ONCE),
-    "once_date": _with_lazy(
-        _("“%(written)s” is not a date and time of the calendar (%(error)s). %(example)s"), example=_ONCE
-    ),
+    "once_format": (_NO_DATE, _ONCE),
+    "once_date": (_("“%(written)s” is not a date and time of the calendar (%(error)s)."), _ONCE),
     "unit": _("Choose minutes, hours or days as the unit."),
     "every_minutes": _("Write a whole number of minutes from 1 to %(longest)s (ten years), such as 1."),
     "every_hours": _("Write a whole number of hours from 1 to %(longest)s (ten years), such as 1."),
     "every_days": _("Write a whole number of days from 1 to %(longest)s (ten years), such as 1."),
     "anchor": _ANCHOR,
-    "anchor_format": _with_lazy(_NO_DATE, example=_ANCHOR),
-    "anchor_offset": _with_lazy(_("“%(written)s” has no offset from UTC. %(example)s"), example=_ANCHOR),
+    "anchor_format": (_NO_DATE, _ANCHOR),
+    "anchor_offset": (_("“%(written)s” has no offset from UTC."), _ANCHOR),
     "cron": _CRON,
-    "cron_shorthand": _with_lazy(_("“%(canonical)s” is not taken: %(shorthands)s are. %(example)s"), example=_CRON),
+    "cron_shorthand": (_("“%(canonical)s” is not taken: %(shorthands)s are."), _CRON),
     "cron_fields": (ngettext_lazy("“%(text)s” has one field.", "“%(text)s” has %(count)s fields.", "count"), _CRON),
-    "cron_field": _with_lazy(_("“%(canonical)s” has a bad %(name)s: %(range)s. %(example)s"), example=_CRON),
-    "cron_never": _with_lazy(_("“%(canonical)s” never rings: no such date comes. %(example)s"), example=_CRON),
+    "cron_field": (_("“%(canonical)s” has a bad %(name)s: %(range)s."), _CRON),
+    "cron_never": (_("“%(canonical)s” never rings: no such date comes."), _CRON),
     "rrule": RRULE,
-    "rrule_never": _with_lazy(
-        _("This rule never rings: no such date comes before the year %(year)s. %(example)s"), example=RRULE
-    ),
+    "rrule_never": (_("This rule never rings: no such date comes before the year %(year)s."), RRULE),
     **{code: (text, RRULE) for code, text in _RRULE_TEXTS.items()},
     "window_offset": _("A window's start and end need an offset from UTC, such as 2026-01-01T00:00:00+00:00."),
     "window_order": _("The end lies before the start. Choose a later end, or none."),
     "timezone": _("Choose a time zone, such as Europe/Berlin."),
-    "timezone_unknown": _with_lazy(
-        _NO_ZONE, suggestion=_("Use a name of the IANA database, such as Europe/Berlin or UTC.")
-    ),
-    "timezone_misspelt": _with_lazy(_NO_ZONE, suggestion=_with_lazy(_("Did you mean %(name)s?"), name="%(closest)s")),
-    "timezone_offset": _with_lazy(_NO_ZONE, suggestion=_("Use the name of a city, such as Europe/Berlin.")),
-    "timezone_offset_fixed": _with_lazy(_NO_ZONE, suggestion=_("Choose %(fixed)s, which is always %(offset)s.")),
-    "timezone_offset_cities": _with_lazy(_NO_ZONE, suggestion=_("Choose %(cities)s, where it is %(offset)s now.")),
-    "timezone_offset_both": _with_lazy(
+    "timezone_unknown": (_NO_ZONE, _("Use a name of the IANA database, such as Europe/Berlin or UTC.")),
+    "timezone_misspelt": (_NO_ZONE, _("Did you mean %(closest)s?")),
+    "timezone_offset": (_NO_ZONE, _("Use the name of a city, such as Europe/Berlin.")),
+    "timezone_offset_fixed": (_NO_ZONE, _("Choose %(fixed)s, which is always %(offset)s.")),
+    "timezone_offset_cities": (_NO_ZONE, _("Choose %(cities)s, where it is %(offset)s now.")),
+    "timezone_offset_both": (
         _NO_ZONE,
-        suggestion=_("Choose %(cities)s, where it is %(offset)s now; or %(fixed)s, which is always %(offset)s."),
+        _("Choose %(cities)s, where it is %(offset)s now; or %(fixed)s, which is always %(offset)s."),
     ),
 }
 # Parameters that depend on the language.
 _SHOWN: dict[str, Callable[[Any], StrOrPromise]] = {
-    **dict.fromkeys(("length", "longest", "highest", "most"), grouped),
+    **dict.fromkeys(("longest", "highest", "most"), grouped),
     "month": words.month,
     "parameters": words.listed,
     "cities": lambda cities: get_text_list(cities, gettext("or")),
@@ -147,6 +129,7 @@ _SHOWN: dict[str, Callable[[Any], StrOrPromise]] = {
 def sentence(code: str, params: Mapping[str, Any]) -> str:
     """Return the problem and its remedy, in the active language. `given` is a value that cannot be used."""
     shown = {name: _SHOWN[name](value) if name in _SHOWN else value for name, value in params.items()}
+    shown["reach"] = REACH
     texts = TEXTS[code]
     remedy = " ".join(str(text % shown) for text in (texts if isinstance(texts, tuple) else (texts,)))
     if "given" not in params:
