@@ -11,7 +11,7 @@ from typing import Any
 from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import NON_FIELD_ERRORS
-from django.db.models import Model, QuerySet
+from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _, gettext_lazy
@@ -26,6 +26,7 @@ from common.admin import columns
 from common.admin.base import BaseAdmin, ReadOnly, ReadOnlyAdmin, as_uuid
 from common.admin.columns import section
 from common.admin.damaged import SafeAdmin
+from common.admin.filters import newest_filter
 from notifications.admin import cells
 from schedules.beat import stock_entries
 from schedules.models import Schedule
@@ -76,17 +77,12 @@ def _refuse_damaged(form: forms.BaseForm, check: Callable[[], None]) -> None:
             form.add_error(damaged.field, str(damaged))
 
 
-class Which(admin.SimpleListFilter):
-    title = gettext_lazy("which")
-    parameter_name = "which"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [("others", _("of the stock loop")), ("mirror", _("of schedules"))]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        if self.value() == "mirror":
-            return queryset.filter(task=mirror.FIRE)
-        return queryset.exclude(task=mirror.FIRE) if self.value() == "others" else queryset
+Which = newest_filter(
+    "schedule",
+    lambda: [("others", _("of the stock loop")), ("mirror", _("of schedules"))],
+    indexed=("others", "mirror"),
+    condition=lambda which: Q(task=mirror.FIRE) if which == "mirror" else ~Q(task=mirror.FIRE),
+)
 
 
 def _of_stock_entries(action: str, description: Any) -> Any:

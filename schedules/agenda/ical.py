@@ -30,8 +30,8 @@ def write(name: str, events: Iterable[Event], refresh: timedelta) -> str:
         "PRODID:-//Carillon//Reminders//EN",
         "CALSCALE:GREGORIAN",
         "METHOD:PUBLISH",
-        f"NAME:{_text(name)}",
-        f"X-WR-CALNAME:{_text(name)}",
+        f"NAME:{escaped(name)}",
+        f"X-WR-CALNAME:{escaped(name)}",
         f"REFRESH-INTERVAL;VALUE=DURATION:{every}",
         f"X-PUBLISHED-TTL:{every}",
         *(line for event in events for line in _event(event)),
@@ -46,7 +46,7 @@ def _event(event: Event) -> Iterator[str]:
     yield f"DTSTAMP:{_instant(event.changed)}"
     yield f"DTSTART:{_instant(event.start)}"
     yield f"DTEND:{_instant(event.start + event.length)}"
-    yield f"SUMMARY:{_text(event.title)}"
+    yield f"SUMMARY:{escaped(event.title)}"
     yield f"URL:{event.url}"
     yield "TRANSP:TRANSPARENT"  # it makes nobody busy
     yield "END:VEVENT"
@@ -56,9 +56,10 @@ def _instant(when: datetime) -> str:
     return f"{when.astimezone(UTC):%Y%m%dT%H%M%SZ}"
 
 
-def _text(text: str) -> str:
-    escaped = _UNSAFE.sub(" ", text.replace("\r\n", "\n").replace("\r", "\n")).replace("\\", "\\\\")
-    return escaped.replace(";", "\\;").replace(",", "\\,").replace("\n", "\\n")
+def escaped(text: str) -> str:
+    """In one line, which adds no other one whatever it holds."""
+    safe = _UNSAFE.sub(" ", text.replace("\r\n", "\n").replace("\r", "\n")).replace("\\", "\\\\")
+    return safe.replace(";", "\\;").replace(",", "\\,").replace("\n", "\\n")
 
 
 def _folded(line: str) -> str:

@@ -21,7 +21,7 @@ from jobs.kinds.base import Ask, Found, JobKind, Nothing, Say
 from jobs.reading.fetch import Fetch, Later, Refused, problem
 from jobs.reasons import JobCode
 from schedules.job_kinds import calendar_file
-from schedules.job_kinds.calendar_events import Entry, ReminderTimes, Wanted, wanted
+from schedules.job_kinds.calendar_events import Entry, ReminderTimes, wanted
 from schedules.job_kinds.calendar_file import FileEvent
 from schedules.job_kinds.calendar_reminders import Changes, apply
 from work.reasons import FORMATS, Codes, Reason
@@ -188,7 +188,9 @@ class CalendarSync(JobKind):
         return Found({"events": [event.as_json() for event in file.events], "dropped": file.dropped})
 
     def decide(self, ask: Ask, value: Any) -> Say | Nothing:
-        result = self._wanted(ask, value)
+        times, events = _reminder_times(ask.payload), [FileEvent.from_json(one) for one in value["events"]]
+        assert times is not None  # noqa: S101 - the check has refused it
+        result = wanted(events, times, ask.zone, ask.now, ask.budget)
         entries, before = result.entries[:MOST], _Memory.read(ask.memory)
         compared = _Comparison(before, entries, result.over, ask.now)
         alive = len(before.events) - len(compared.retained) - len(compared.old)
@@ -222,11 +224,6 @@ class CalendarSync(JobKind):
             return Say(reason, compared.placeholders(), memory, effect=effect, changes_reminders=effect is not None)
         decision = Nothing(reason, memory, effect, changes_reminders=effect is not None)
         return silence.told(decision, silence_before, memory["silence"])
-
-    def _wanted(self, ask: Ask, value: Any) -> Wanted:
-        times = _reminder_times(ask.payload)
-        assert times is not None  # noqa: S101 - the check has refused it
-        return wanted([FileEvent.from_json(one) for one in value["events"]], times, ask.zone, ask.now, ask.budget)
 
 
 def _reminder_times(payload: Mapping[str, Any]) -> ReminderTimes | None:

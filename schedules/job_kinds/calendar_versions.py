@@ -12,7 +12,7 @@ from itertools import chain
 from typing import Any
 
 from schedules.job_kinds.calendar_lines import Component
-from schedules.job_kinds.calendar_values import FileEvent, Moment
+from schedules.job_kinds.calendar_values import FileEvent
 
 _SAME_EXPORT = timedelta(minutes=1)
 _NEVER = datetime(1, 1, 1)  # noqa: DTZ001 - stamps are compared as written
@@ -33,7 +33,10 @@ class _Version:
 
     @cached_property
     def left_out(self) -> set[str | datetime]:
-        return {name for one in self.event.left_out for name in _names(one)}
+        """A day names all its times, a time its day."""
+        days = {one.at for one in self.event.left_out if one.is_date}
+        times = [one for one in self.event.left_out if not one.is_date]
+        return days | {one.utc for one in times} | {f"of {one.at[:8]}" for one in times}
 
 
 def current(components: Iterable[tuple[FileEvent, Component]]) -> list[FileEvent]:
@@ -58,16 +61,11 @@ def _latest(versions: Sequence[_Version]) -> list[_Version]:
     sequence = max(one.sequence for one in versions)
     at = max(one.at for one in versions if one.sequence == sequence)
     latest = [one for one in versions if one.sequence == sequence and at - one.at <= _SAME_EXPORT]
-    _tell_apart([one.event for one in latest])
+    starts = [one.event.start.at if one.event.start else "" for one in latest]
+    if len(set(starts)) > 1 and latest[0].event.instance is None:
+        for one, start in zip(latest, starts, strict=True):
+            one.event.key.append(start)
     return latest
-
-
-def _tell_apart(events: Sequence[FileEvent]) -> None:
-    """Those that start at other times have it in their keys."""
-    starts = [event.start.at if event.start else "" for event in events]
-    if len(set(starts)) > 1 and events[0].instance is None:
-        for event, start in zip(events, starts, strict=True):
-            event.key.append(start)
 
 
 def _counts(version: _Version, master: _Version | None) -> bool:
@@ -99,11 +97,6 @@ def _name(event: FileEvent, days: Collection[tuple[str, str]]) -> Any:
     if (named := (event.uid, event.instance.at[:8])) in days:
         return named
     return event.uid, event.instance.utc if event.instance.zone else event.instance.at
-
-
-def _names(moment: Moment) -> tuple[str | datetime, ...]:
-    """Return the names of a date that is left out: a day names all its times, a time its day."""
-    return (moment.at,) if moment.is_date else (moment.utc, f"of {moment.at[:8]}")
 
 
 def _stamp(component: Component) -> datetime:

@@ -10,7 +10,7 @@ from bisect import bisect_right
 from calendar import isleap, monthrange
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time, timedelta
 from functools import cached_property
 from heapq import merge
@@ -50,6 +50,10 @@ class CalendarRule:
     dates: tuple[datetime, ...] = ()
     ahead: timedelta = timedelta(0)
     early: timedelta = timedelta(0)
+    # The days of a rule in a month depend on its number, first weekday and leap year alone: there are at most 168 keys.
+    _days_by_month: dict[tuple[int, int, bool], tuple[int, ...]] = field(
+        init=False, default_factory=dict, compare=False, repr=False
+    )
 
     def after(self, moment: datetime, work: Work) -> Iterator[datetime]:
         """The civil times strictly after `moment`, in order. It rings `early` before them."""
@@ -156,11 +160,6 @@ class CalendarRule:
         if key not in months:
             months[key] = tuple(self._find_days(begin))
         return months[key]
-
-    @cached_property
-    def _days_by_month(self) -> dict[tuple[int, int, bool], tuple[int, ...]]:
-        # The days of a rule in a month depend on these three alone: there are at most 168 keys.
-        return {}
 
     def _find_days(self, begin: date) -> Iterable[int]:
         if self.months and begin.month not in self.months:

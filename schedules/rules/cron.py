@@ -132,10 +132,8 @@ def _common(minute: str, hour: str, day: str, month: str, weekday: str) -> str:
         times = [f"{time(int(one), int(minute)):%H:%M}" for one in hour.split(",")]
         days = _days(day, weekday)
         return words.at(days, *times) if days else ""
-    return _steps(minute, hour) if (day, weekday) == ("*", "*") else ""
-
-
-def _steps(minute: str, hour: str) -> str:
+    if (day, weekday) != ("*", "*"):
+        return ""
     if hour == "*" and (match := _EVERY.fullmatch(minute)):
         return words.every(int(match[1] or 1), "minute")
     if minute == "0" and (match := _EVERY.fullmatch(hour)):

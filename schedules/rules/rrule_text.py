@@ -165,7 +165,10 @@ def _trigger(value: str) -> tuple[timedelta, timedelta]:
 
 def _rule(given: dict[str, str], start: datetime, timezone: str, work: Work) -> CalendarRule:
     """The rule of these parts. A COUNT becomes UNTIL, the time of its last slot."""
-    frequency = _frequency(given.pop("FREQ", ""))
+    if (frequency := given.pop("FREQ", "")) == "SECONDLY":
+        raise _wrong("rrule_secondly")
+    if frequency not in _FREQUENCIES:
+        raise _wrong("rrule_frequency", frequencies=", ".join(_FREQUENCIES))
     if (week_start := given.pop("WKST", "MO")) not in WEEKDAYS:
         raise _wrong("rrule_week_start")
     until, count, by_day = (given.pop(name, None) for name in ("UNTIL", "COUNT", "BYDAY"))
@@ -185,14 +188,6 @@ def _rule(given: dict[str, str], start: datetime, timezone: str, work: Work) -> 
         **lists,
     )
     return rule if count is None else _counted(rule, _number("COUNT", count, 1, _LONGEST_COUNT), work)
-
-
-def _frequency(value: str) -> str:
-    if value == "SECONDLY":
-        raise _wrong("rrule_secondly")
-    if value not in _FREQUENCIES:
-        raise _wrong("rrule_frequency", frequencies=", ".join(_FREQUENCIES))
-    return value
 
 
 def _counted(rule: CalendarRule, count: int, work: Work) -> CalendarRule:

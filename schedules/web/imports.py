@@ -74,14 +74,12 @@ class ImportForm(ChannelsForm, CalendarForm):
 
     def times(self) -> ReminderTimes:
         """Those of a valid form, or the first ones where nobody has sent it yet."""
-        first = {name: CalendarForm.base_fields[name].clean(self.initial_of(name)) for name in _TIMES}
+        fields = {name: CalendarForm.base_fields[name] for name in _TIMES}
+        first = {name: field.clean(self.initial.get(name, field.initial)) for name, field in fields.items()}
         values = first | (self.cleaned_data if self.is_bound else {})
         return ReminderTimes(
             before=timedelta(minutes=values["minutes"]), uses_alarms=values["alarms"], all_day_at=values["all_day_at"]
         )
-
-    def initial_of(self, name: str) -> Any:
-        return self.initial.get(name, CalendarForm.base_fields[name].initial)
 
     def sent(self) -> dict[str, Any]:
         """Return the fields of a schedule that say how the reminders of a valid form are sent."""
@@ -97,7 +95,8 @@ def upload(request: PersonRequest) -> HttpResponse:
     now = fire.read_clock().now
     try:
         raw = _content(request)
-        which = _format(request) or files.recognise(raw)
+        chosen = request.POST.get("format", "")  # on the page of the preview
+        which = Format(chosen) if chosen in {*Format} else files.recognise(raw)
         is_first = "file" in request.FILES or request.POST.get("was", which) != which
         form = ImportForm(None if is_first else request.POST, request.user, which)
         if is_first:
@@ -127,12 +126,6 @@ def _content(request: PersonRequest) -> bytes:
         raise ImportRefused("too-large")
     content: bytes = file.read()
     return content
-
-
-def _format(request: PersonRequest) -> Format | None:
-    """The one that was chosen on the page of the preview."""
-    chosen = request.POST.get("format", "")
-    return Format(chosen) if chosen in {*Format} else None
 
 
 def _import(

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from common.zones import known
 from people.models import User
+from schedules.agenda import ical
 from schedules.inputs.imports import calendar
 from schedules.inputs.imports.items import Fate, Item
 from schedules.inputs.imports.table import Row
@@ -53,7 +54,7 @@ def read(user: User, rows: Iterable[Row], times: ReminderTimes, now: datetime) -
 
 def _event(row: Row, uid: str, start: str) -> list[str]:
     lines = ["BEGIN:VEVENT", f"UID:{uid}", f"DTSTART{start}"]
-    lines += [f"{name}:{_escaped(row[column])}" for name, column in (("SUMMARY", "Title"), ("DESCRIPTION", "Content"))]
+    lines += [f"SUMMARY:{ical.escaped(row['Title'])}", f"DESCRIPTION:{ical.escaped(row['Content'])}"]
     if match := _REPEAT.fullmatch(row["Repeat"]):
         lines.append(f"RRULE:{match[1]}")
     for alarm in _ALARM.findall(row["Reminder"]):
@@ -73,9 +74,3 @@ def _start(row: Row, written: str, own: ZoneInfo) -> str | None:
         return f";VALUE=DATE:{local:%Y%m%d}"
     zone = "" if row["Is Floating"].lower() == "true" else f";TZID={where.key}"
     return f"{zone}:{local:%Y%m%dT%H%M%S}"
-
-
-def _escaped(text: str) -> str:
-    """As RFC 5545 writes it, so that a task is one event whatever its text holds."""
-    escaped = re.sub(r"[\\;,]", r"\\\g<0>", text)
-    return "\\n".join(escaped.splitlines())
