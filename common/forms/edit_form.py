@@ -1,6 +1,7 @@
 """A form that creates one row however often it is sent, and overwrites no version that its editor has not seen."""
 
 from collections.abc import Callable, Collection
+from copy import copy
 from typing import Any, cast
 
 from django import forms
@@ -26,6 +27,13 @@ class SharedFields(dict[str, forms.Field]):
 def refuse(form: forms.Form, field: str | None, code: str, text: StrOrPromise) -> None:
     """Add an error; `code` names the violated rule, for programs."""
     form.add_error(field, forms.ValidationError(text, code))
+
+
+def own_field(form: forms.Form, name: str) -> Any:
+    """The field, no more shared with the other forms of the class."""
+    form.fields[name] = field = copy(form.fields[name])
+    field.widget = copy(field.widget)
+    return field
 
 
 class WholeNumberField(forms.IntegerField):

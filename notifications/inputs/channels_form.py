@@ -2,8 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from copy import copy
-from typing import Any, cast
+from typing import Any
 from uuid import UUID
 
 from django import forms
@@ -14,7 +13,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext as _, gettext_lazy
 
 from common.database import postgres
-from common.forms.edit_form import Differences, TypedForm, WholeNumberField, refuse
+from common.forms.edit_form import Differences, TypedForm, WholeNumberField, own_field, refuse
 from common.texts.types import StrOrPromise
 from notifications.messages.change_types import STATUS
 from notifications.models import Channel, sort_channels
@@ -87,8 +86,7 @@ class ChannelsField(forms.MultipleChoiceField):
         )
 
     def show(self) -> None:
-        """Offer the channels in a widget of this form alone."""
-        self.widget = copy(self.widget)
+        """Offer the channels in its widget."""
         self.choices = [(ModelChoiceIteratorValue(channel.pk, channel), channel.label) for channel in self.own]
 
     def clean(self, value: Any) -> list[Channel]:  # Django's own gives the ids
@@ -150,8 +148,7 @@ class ChannelsForm(TypedForm):
         statement = _OFFERED.format(table=table, name=table.rpartition("_")[2])
         rows = postgres.execute(statement, values).fetchall()
         own = [postgres.instance(Channel, row) for row in rows]
-        # The forms of a class may share their fields.
-        self.fields["channels"] = field = copy(cast(ChannelsField, self.fields["channels"]))
+        field = own_field(self, "channels")
         field.own = own
         chosen = (one for one, row in zip(own, rows, strict=True) if row.chosen)
         self.initial["channels"] = [channel.id for channel in sort_channels(order, chosen)]

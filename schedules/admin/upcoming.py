@@ -21,7 +21,7 @@ from schedules.firing import fire, forecast, holidays
 from schedules.firing.forecast import Coming
 from schedules.firing.holidays import Holidays, Span
 from schedules.models import Schedule
-from schedules.parts import slots, words
+from schedules.parts import slots
 from schedules.rules import InvalidRule, Work
 from schedules.rules.invalid import BUDGET
 
@@ -70,7 +70,7 @@ def _row(one: Upcoming) -> list[object]:
         columns.instant(one.slot),
         cells.schedule(schedule),
         to_person(schedule.user),
-        cells.channels(schedule) if one.holiday is None else words.holiday(one.holiday.first, one.holiday.last),
+        cells.channels(schedule) if one.holiday is None else one.holiday.text,
     ]
 
 

@@ -100,10 +100,10 @@ def _upcoming(
 ) -> dict[datetime, ExplainedSlot]:
     stories = {}
     quiet = QuietHours.of(schedule).notes(slot for slot, holiday in upcoming if holiday is None)
-    for slot, holiday in upcoming:
+    for one in upcoming:
+        slot, holiday = one
         if holiday is None:
-            note = words.notes(words.clock_note(timetable, slot, work), quiet.get(slot, ""))
-            stories[slot] = ExplainedSlot(slot, "coming", note=note)
+            stories[slot] = ExplainedSlot(slot, "coming", note=one.note(timetable, work, quiet.get(slot, "")))
         else:
             cause = Cause(_Reason.HOLIDAY, days=(holiday.first, holiday.last), is_coming=True)
             stories[slot] = ExplainedSlot(slot, "skipped", [cause])

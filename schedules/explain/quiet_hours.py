@@ -36,8 +36,6 @@ class QuietHours:
         notes: dict[datetime, str] = {}
         for slot in slots:
             if self._hours is not None and (wait := self.wait(slot)) is not None:
-                rings_at = f"{civil_time.local(self._hours.zone, slot):%H:%M}"
-                notes[slot] = (
-                    words.on_hold_too(wait.shown) if notes else words.on_hold(rings_at, wait.shown, self._labels)
-                )
+                rings_at = "" if notes else f"{civil_time.local(self._hours.zone, slot):%H:%M}"
+                notes[slot] = words.on_hold(wait.shown, rings_at, self._labels)
         return notes

@@ -15,9 +15,9 @@ from zoneinfo import ZoneInfo
 from common.times import civil_time
 from schedules.firing.holidays import Holidays, Span
 from schedules.models import Schedule
-from schedules.parts import slots
+from schedules.parts import slots, words
 from schedules.parts.slots import Slots
-from schedules.rules import DatedRule, Work, WorkingDays, civil
+from schedules.rules import DatedRule, Timetable, Work, WorkingDays, civil
 from schedules.rules.interval import Interval
 
 # What comes more often on a day is given as several times together; they are counted up to `_COUNTED` a day.
@@ -36,6 +36,11 @@ class Coming(NamedTuple):
     slot: datetime
     holiday: Span | None
     """Of its person, if it keeps the slot silent."""
+
+    def note(self, timetable: Timetable, work: Work, quiet: str = "") -> str:
+        """What a clock change does to it, and a holiday, or else quiet hours (`quiet`). Without a dot at the end."""
+        silent = quiet if self.holiday is None else self.holiday.text
+        return ". ".join(filter(None, (words.clock_note(timetable, self.slot, work), silent)))
 
 
 class Several(NamedTuple):

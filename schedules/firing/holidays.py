@@ -17,6 +17,7 @@ from common.times.civil_time import begin_of
 from notifications.deliveries import quiet_changes
 from people.models import User
 from schedules.models import Holiday, Schedule
+from schedules.parts import words
 from schedules.parts.tags import key
 
 MOST = 50
@@ -35,6 +36,11 @@ class Span:
     urgent_rings: bool
     first: date
     last: date
+
+    @property
+    def text(self) -> str:
+        """Why a slot in it will send nothing."""
+        return words.holiday(self.first, self.last)
 
     def silences(self, instant: datetime, tags: Collection[str], urgent: bool) -> bool:
         if not self.begins <= instant < self.ends or (urgent and self.urgent_rings):

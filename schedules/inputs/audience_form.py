@@ -1,12 +1,11 @@
 """The audience section of the form: for whom a reminder is, where its owner may announce, and on whose clock."""
 
-from copy import copy
-from typing import Any, cast
+from typing import Any
 
 from django import forms
 from django.utils.translation import gettext as _, gettext_lazy
 
-from common.forms.edit_form import refuse
+from common.forms.edit_form import own_field, refuse
 from common.texts.numbers import grouped
 from common.zones import FIRST_ZONE
 from jobs.batches import audiences
@@ -44,9 +43,7 @@ class AudienceForm(TimingForm):
             for name in ("audience", "local_time", "confirmed"):
                 del self.fields[name]
             return
-        self.fields["audience"] = field = copy(cast(forms.ChoiceField, self.fields["audience"]))
-        field.widget = copy(field.widget)
-        field.choices = self._choices(user)
+        own_field(self, "audience").choices = self._choices(user)
         if schedule is not None:
             self.initial.update(audience=self._stored, local_time=schedule.local_time)
             if schedule.local_time:

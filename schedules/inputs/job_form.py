@@ -1,7 +1,6 @@
 """The job section of a form: what a reminder checks before it speaks, through what, and what follows a failure."""
 
 from collections.abc import Collection, Mapping
-from copy import copy
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -11,7 +10,7 @@ from django.core.exceptions import ValidationError
 from django.utils.text import format_lazy
 from django.utils.translation import gettext as _, gettext_lazy
 
-from common.forms.edit_form import EditForm, WholeNumberField, refuse
+from common.forms.edit_form import EditForm, WholeNumberField, own_field, refuse
 from jobs import kinds
 from jobs.kinds.base import JobKind
 from jobs.models import Connection
@@ -90,13 +89,13 @@ class JobForm(EditForm):
             self._offer(self.job, sent)
         elif stored and kinds.find(stored) is None:
             unavailable = (stored, _("%(stored)s (not available)") % {"stored": stored})
-            self._own("job_kind").choices = [*_choices(), unavailable]
+            own_field(self, "job_kind").choices = [*_choices(), unavailable]
 
     def _offer(self, job: JobKind, sent: bool) -> None:
         for name in _TEXTS:
-            self._own(name).check = partial(text.check, more=tuple(job.placeholders))
+            own_field(self, name).check = partial(text.check, more=tuple(job.placeholders))
         if not job.speaks:
-            self._own("channels").required = False
+            own_field(self, "channels").required = False
         if self._keeps:
             return
         self._shown = sent and self.data.get("job_shown") == job.name
@@ -211,16 +210,10 @@ class JobForm(EditForm):
         unchosen = _("None yet") if job.needs_connection else _("None")
         without = _("Each reader’s own") if self._for_audience else unchosen
         left_out = named and self._needs_own(job)
-        self._own("connection").widget.choices = named if left_out else [("", without), *named]
+        own_field(self, "connection").widget.choices = named if left_out else [("", without), *named]
 
     def _needs_own(self, job: JobKind) -> bool:
         return bool(job.connection) and job.needs_connection and not self._for_audience
-
-    def _own(self, name: str) -> Any:
-        """The field, no more shared with the other forms of the class."""
-        self.fields[name] = field = copy(self.fields[name])
-        field.widget = copy(field.widget)
-        return field
 
 
 def initial_of(kind: JobKind, payload: Mapping[str, Any] | None) -> dict[str, Any]:

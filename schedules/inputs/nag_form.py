@@ -1,14 +1,13 @@
 """The section of the form: repeat it until it is done."""
 
 from collections.abc import Iterable, Sequence
-from copy import copy
-from typing import Any, cast
+from typing import Any
 from uuid import UUID
 
 from django import forms
 from django.utils.translation import gettext_lazy
 
-from common.forms.edit_form import WholeNumberField
+from common.forms.edit_form import WholeNumberField, own_field
 from notifications.inputs.channels_form import ChannelsField
 from notifications.models import Channel
 
@@ -46,7 +45,7 @@ class NagForm(forms.Form):
     )
 
     def offer_nag_channels(self, own: Sequence[Channel], stored: Iterable[UUID], is_typed: bool) -> None:
-        self.fields["nag_channel_ids"] = field = copy(cast(ChannelIdsField, self.fields["nag_channel_ids"]))
+        field = own_field(self, "nag_channel_ids")
         field.own = own
         field.removed = frozenset(map(str, stored)) - {str(channel.id) for channel in own}
         if not is_typed:

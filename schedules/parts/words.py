@@ -69,17 +69,15 @@ def reason(code: str) -> str:
     return str(CAUSES.get(code, ""))
 
 
-def on_hold(rings_at: str, until: str, labels: Sequence[str]) -> str:
-    """A slot in quiet hours, which hold it on these channels; on all if none is named."""
-    if labels:
+def on_hold(until: str, rings_at: str = "", labels: Sequence[str] = ()) -> str:
+    """A slot in quiet hours, which hold it on these channels, on all if none is named; how to ring in time, if told."""
+    if not rings_at:
+        text = _("Held until %(until)s")
+    elif labels:
         text = _("Held until %(until)s on %(channels)s by your quiet hours; make it urgent to ring at %(time)s")
     else:
         text = _("Held until %(until)s by your quiet hours; make it urgent to ring at %(time)s")
     return text % {"until": until, "channels": listed(labels) if labels else "", "time": rings_at}
-
-
-def on_hold_too(until: str) -> str:
-    return _("Held until %(until)s") % {"until": until}
 
 
 def holiday(first: date, last: date, is_past: bool = False) -> str:
@@ -102,11 +100,6 @@ def copy_of(title: str, taken: Collection[str]) -> str:
     suffixes = chain([first], (other % {"number": number} for number in count(2)))
     titles = (original[: _LONGEST_TITLE - len(suffix)].rstrip() + suffix for suffix in suffixes)
     return next(title for title in titles if title not in taken)
-
-
-def notes(*notes: str) -> str:
-    """Notes on one slot, without a dot at the end."""
-    return ". ".join(note for note in notes if note)
 
 
 def unreached(channel: Channel) -> str:

@@ -24,7 +24,6 @@ from schedules.explain.quiet_hours import QuietHours
 from schedules.firing import fire
 from schedules.firing.holidays import Holidays
 from schedules.models import Schedule
-from schedules.parts import words
 from schedules.rules import civil
 from schedules.web import quick, typed
 from schedules.web.reminders import is_snoozed
@@ -160,7 +159,7 @@ def _row(entry: Entry, now: datetime, arrived: set[UUID], holidays: Holidays) ->
         entry,
         "",
         channels,
-        "" if holiday is None else words.holiday(holiday.first, holiday.last),
+        "" if holiday is None else holiday.text,
         "" if wait is None else wait.shown,
         entry.at == schedule.next_fire_at and is_snoozed(schedule, now),
         f"{entry.at:%Y-%m-%dT%H:%M:%S.%fZ}" if entry.count == 1 and moving.is_movable(schedule) else "",

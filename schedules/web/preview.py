@@ -23,7 +23,7 @@ from schedules.firing.forecast import Coming, Silent
 from schedules.firing.holidays import Holidays
 from schedules.inputs.audience_form import AudienceForm
 from schedules.models import Schedule
-from schedules.parts import tags, words
+from schedules.parts import tags
 from schedules.rules import InvalidRule
 
 _SHOWN = 5
@@ -66,12 +66,11 @@ def _preview(request: PersonRequest) -> HttpResponse:
 
 def _notes(request: PersonRequest, form: AudienceForm, coming: list[Coming]) -> dict[datetime, str]:
     """Return the effect of clock changes, and of the person's holidays and quiet hours, on each slot."""
-    notes = {slot: words.holiday(one.first, one.last) for slot, one in coming if one is not None}
+    if (timetable := form.timetable) is None:
+        return {}
     ringing = [slot for slot, holiday in coming if holiday is None]
-    notes |= QuietHours(request.user, "urgent" in request.POST, _chosen(request)).notes(ringing)
-    timetable, work = form.timetable, form.work
-    clocks = {slot: words.clock_note(timetable, slot, work) for slot, _ in coming} if timetable is not None else {}
-    return {slot: words.notes(clocks.get(slot, ""), notes.get(slot, "")) for slot, _ in coming}
+    quiet = QuietHours(request.user, "urgent" in request.POST, _chosen(request)).notes(ringing)
+    return {one.slot: one.note(timetable, form.work, quiet.get(one.slot, "")) for one in coming}
 
 
 def _reading(request: PersonRequest, form: AudienceForm, coming: list[Coming]) -> Reading | None:

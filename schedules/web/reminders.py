@@ -34,7 +34,6 @@ from schedules.firing import fire
 from schedules.firing.holidays import Holidays
 from schedules.inputs.differences import fresh_for, on_error
 from schedules.models import Schedule
-from schedules.parts import words
 from schedules.rules import civil
 from schedules.web import bulk, quick
 from schedules.web.explain import with_notifications
@@ -116,7 +115,7 @@ def _row(schedule: Schedule, last: Notification | None, check: Check | None, hol
         "reach": Reach.of(schedule),
         "when": schedule.brief(schedule.user.time_zone),
         "snoozed": is_snoozed(schedule, timezone.now()),
-        "holiday": holiday and words.holiday(holiday.first, holiday.last),
+        "holiday": holiday and holiday.text,
         "held": None if slot is None or holiday else QuietHours.of(schedule).wait(slot),
     }
 

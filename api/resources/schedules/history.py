@@ -33,13 +33,12 @@ from schedules.explain import history
 from schedules.explain.causes import CauseCode
 from schedules.explain.history import ExplainedSlot
 from schedules.firing import fire, forecast
-from schedules.firing.forecast import Coming
 from schedules.firing.holidays import Holidays
 from schedules.inputs import quick_add
 from schedules.inputs.sentences.sentence import LONGEST
 from schedules.models import Occurrence
 from schedules.parts import words
-from schedules.rules import InvalidRule, Timetable, Work, civil
+from schedules.rules import InvalidRule, Work, civil
 
 router = Router(tags=["schedules"], auth=Bearer("read"))
 
@@ -137,18 +136,13 @@ def preview_schedule(request: ApiRequest, body: ScheduleBody, count: Count = _CO
     return answer(
         {
             "description": schedule.when,
-            "runs": [{"slot_at": run.slot, "note": _note(run, timetable, work)} for run in runs],
+            "runs": [{"slot_at": run.slot, "note": run.note(timetable, work)} for run in runs],
             "title": reading.subject,
             "body": reading.body,
             "lengths": documents(Length, reading.lengths),
             "people": audiences.count(schedule.audience, schedule.audience_key) if schedule.audience else None,
         }
     )
-
-
-def _note(run: Coming, timetable: Timetable, work: Work) -> str:
-    silent = "" if run.holiday is None else words.holiday(run.holiday.first, run.holiday.last)
-    return words.notes(words.clock_note(timetable, run.slot, work), silent)
 
 
 @router.get("/{uuid:schedule_id}/upcoming", response=paging.Page[SlotDocument], summary="List the next slots")
