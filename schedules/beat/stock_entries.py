@@ -13,6 +13,7 @@ from django_celery_beat.schedulers import ModelEntry
 from kombu.utils.json import loads
 
 from common.texts.types import StrOrPromise
+from schedules.firing import quarantine
 
 _JSON: tuple[tuple[str, type, StrOrPromise], ...] = (
     ("args", list, gettext_lazy('Write a JSON list, such as [] or ["a", 1].')),
@@ -130,6 +131,4 @@ def restore(key: int, name: str, defined: Mapping[str, Any], app: Any) -> None:
 
 
 def described(error: BaseException) -> str:
-    first_line = str(error).partition("\n")[0]
-    field = f"{error.field}: " if isinstance(error, Damaged) else f"{type(error).__name__}: "
-    return f"{field}{first_line}"[:300]
+    return f"{error.field}: {error}" if isinstance(error, Damaged) else quarantine.describe(error)

@@ -51,7 +51,7 @@ SELECT periodic_task_id FROM broken
 """
 
 
-def describe(error: Exception | None) -> str:
+def describe(error: BaseException | None) -> str:
     """The text for `Schedule.error`; "" for no error."""
     if error is None:
         return ""

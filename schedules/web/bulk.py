@@ -15,6 +15,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _, ngettext, ngettext_lazy
 
 from common.admin.base import as_uuid
+from common.texts.state_words import state_word
 from people.access.requests import PersonRequest, person_action
 from people.user_lock import with_user_lock
 from schedules.changes import bulk, editing
@@ -41,33 +42,10 @@ _DONE = {
         "%(count)d reminder has lost the tag “%(tag)s”.", "%(count)d reminders have lost the tag “%(tag)s”.", "count"
     ),
 }
+_IN_STATE = ngettext_lazy(
+    "%(count)d was left out, because it is %(state)s.", "%(count)d were left out, because they are %(state)s.", "count"
+)
 _LEFT_OUT = {
-    Obstacle.ACTIVE: ngettext_lazy(
-        "%(count)d was left out, because it is active.", "%(count)d were left out, because they are active.", "count"
-    ),
-    Obstacle.PAUSED: ngettext_lazy(
-        "%(count)d was left out, because it is paused.", "%(count)d were left out, because they are paused.", "count"
-    ),
-    Obstacle.FINISHED: ngettext_lazy(
-        "%(count)d was left out, because it is finished.",
-        "%(count)d were left out, because they are finished.",
-        "count",
-    ),
-    Obstacle.BROKEN: ngettext_lazy(
-        "%(count)d was left out, because its rule is invalid.",
-        "%(count)d were left out, because their rules are invalid.",
-        "count",
-    ),
-    Obstacle.ARCHIVED: ngettext_lazy(
-        "%(count)d was left out, because it is archived.",
-        "%(count)d were left out, because they are archived.",
-        "count",
-    ),
-    Obstacle.AWAITING: ngettext_lazy(
-        "%(count)d was left out, because it is awaiting Done.",
-        "%(count)d were left out, because they are awaiting Done.",
-        "count",
-    ),
     Obstacle.TAGGED: ngettext_lazy(
         "%(count)d was left out, because it has this tag already.",
         "%(count)d were left out, because they have this tag already.",
@@ -117,7 +95,7 @@ def act(request: PersonRequest) -> HttpResponse:
         chosen = list(filter(None, map(as_uuid, request.POST.getlist("chosen"))))
     done = bulk.apply(mine.filter(id__in=chosen), action, fire.read_clock().now, request.user, tag)
     if done.left_out:
-        messages.warning(request, " ".join(str(_LEFT_OUT[one] % {"count": n}) for one, n in done.left_out.items()))
+        messages.warning(request, " ".join(_left_out(obstacle, count) for obstacle, count in done.left_out.items()))
     if not done.changed:
         if not done.left_out:
             messages.error(request, _("Nothing was done: choose reminders first."))
@@ -125,6 +103,10 @@ def act(request: PersonRequest) -> HttpResponse:
     query = _filter_of(request.GET)
     query.update(_undo_query(action, done.at, tag))
     return redirect(f"{reverse('schedules:list')}?{query.urlencode()}")
+
+
+def _left_out(obstacle: Obstacle, count: int) -> str:
+    return str(_LEFT_OUT.get(obstacle, _IN_STATE) % {"count": count, "state": state_word(obstacle)})
 
 
 @person_action
