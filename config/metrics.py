@@ -91,7 +91,7 @@ class Numbers(Collector):
             yield GaugeMetricFamily(
                 "carillon_canary_age_seconds", "Since the slot of the last canary that arrived.", value=ago
             )
-        problems = len(periodic_runs.problems())
+        problems = len(periodic_runs.faults())
         yield GaugeMetricFamily("carillon_periodic_task_problems", "What /healthz/clock says of them.", value=problems)
         unserved = len(served_queues.unserved())
         yield GaugeMetricFamily("carillon_queues_unserved", "Queues that no worker serves.", value=unserved)

@@ -5,7 +5,7 @@ from django.db import Error, connection
 from django.http import HttpRequest, HttpResponse
 
 from common.redis import served_queues
-from schedules.beat import heartbeat, periodic_runs
+from schedules.beat import heartbeat, problems as clock_problems
 from schedules.firing import fire
 from work.broker import backlog
 from work.engine import hold
@@ -24,7 +24,7 @@ def health(request: HttpRequest) -> HttpResponse:
 def clock(request: HttpRequest) -> HttpResponse:
     """200 with "beat last seen 2 s ago"; 503 if no beat was seen for a minute, tasks do not run, or it is on hold."""
     try:
-        seen, now, problems = heartbeat.beat_last_seen(), fire.read_clock().now, periodic_runs.problems()
+        seen, now, problems = heartbeat.beat_last_seen(), fire.read_clock().now, clock_problems.sentences()
         if hold.is_on():
             return _plain("Carillon is on hold: release it on the page “Outages” of the admin.", 503)
     except Error:

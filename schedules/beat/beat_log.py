@@ -4,7 +4,7 @@ import logging
 import time
 
 from common.redis import served_queues
-from schedules.beat import periodic_runs
+from schedules.beat import problems
 
 SECONDS = 60.0
 
@@ -43,7 +43,7 @@ class BeatLog:
         )
         if missing := served_queues.unserved():
             self._log.error(served_queues.warning(missing))
-        for problem in periodic_runs.problems():
+        for problem in problems.sentences():
             self._log.error(problem)
         self._begin()
 

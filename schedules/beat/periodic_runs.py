@@ -9,7 +9,6 @@ from typing import Any
 from celery.schedules import crontab
 from django.conf import settings
 from django.core.cache import cache
-from django.utils.translation import gettext as _
 from django_celery_beat.models import PeriodicTask
 
 # Longer than any pause between two runs: the age of a key says when it was written, by the clock of Redis alone.
@@ -23,24 +22,11 @@ def note(sender: Any = None, **_: Any) -> None:
         cache.set(_key(sender.name), 1, _REMEMBERED)
 
 
-def problems() -> list[str]:
-    """Sentences for operators; none while Redis does not answer, but for what is disabled."""
-    sentences = []
-    if off := disabled():
-        sentences.append(
-            _("Disabled periodic tasks, whose work is not done: %(names)s. Enable them.") % {"names": ", ".join(off)}
-        )
-    if names := [name for name in late() if name not in off]:
-        sentences.append(
-            _("Periodic tasks that do not run: %(names)s. Read the logs of beat and of the workers.")
-            % {"names": ", ".join(names)}
-        )
-    return sentences
-
-
-def disabled() -> list[str]:
-    names = settings.CELERY_BEAT_SCHEDULE
-    return sorted(PeriodicTask.objects.filter(name__in=names, enabled=False).values_list("name", flat=True))
+def faults() -> dict[str, bool]:
+    """The tasks that do not run, and whether each is disabled. While Redis does not answer, only the disabled ones."""
+    names = PeriodicTask.objects.filter(name__in=settings.CELERY_BEAT_SCHEDULE, enabled=False).order_by("name")
+    disabled = dict.fromkeys(names.values_list("name", flat=True), True)
+    return dict.fromkeys(late(), False) | disabled
 
 
 def late() -> list[str]:

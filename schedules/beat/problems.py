@@ -37,12 +37,14 @@ NO_BEAT = Problem("beat:stopped", _stopped)
 
 def periodic_tasks() -> list[Problem]:
     """One problem for each task that is disabled or does not run."""
-    disabled = periodic_runs.disabled()
-    late = [name for name in periodic_runs.late() if name not in disabled]
-    return [
-        *(Problem(f"periodic:{name}", partial(_periodic, name, True)) for name in disabled),
-        *(Problem(f"periodic:{name}", partial(_periodic, name, False)) for name in late),
-    ]
+    faults = periodic_runs.faults()
+    return [Problem(f"periodic:{name}", partial(_periodic, name, is_off)) for name, is_off in faults.items()]
+
+
+def sentences() -> list[str]:
+    """Those of periodic tasks, for logs and for /healthz/clock."""
+    words = [_periodic(name, is_off) for name, is_off in periodic_runs.faults().items()]
+    return [f"{one.title}. {one.summary}" for one in words]
 
 
 def _periodic(name: str, is_disabled: bool) -> Words:
