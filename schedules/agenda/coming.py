@@ -27,11 +27,6 @@ BUDGET = 20_000
 
 # The cheap ones first: what is used up by one rule is missing for the next.
 _ORDER = {kind: number for number, kind in enumerate(rules.KINDS)}
-_READ = (
-    "id", "title", "kind", "rule", "time_zone", "starts_at", "ends_at", "excluded", "max_count", "after_done",
-    "fired_count", "snoozed_until", "next_fire_at", "version", "urgent", "channel_order", "audience", "local_time",
-    "job_kind", "job_payload", "state", "made_by_id", "user_id", "updated_at", "tags",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +57,7 @@ def coming(user: User, days: Days, now: datetime, shown: int, budget: int = BUDG
     """
     due = Schedule.objects.for_user(user).filter(next_fire_at__lt=days.end)
     not_over = due.exclude(kind="once", next_fire_at__lt=days.begin)
-    read = list(not_over.only(*_READ).order_by("next_fire_at")[: MOST + 1])
+    read = list(not_over.order_by("next_fire_at")[: MOST + 1])
     schedules = sorted(read[:MOST], key=lambda schedule: _ORDER.get(schedule.kind, len(_ORDER)))
     taken, skipped = _occurrences(schedules, now)
     # Elsewhere a holiday changes no time.
