@@ -17,6 +17,7 @@ from jobs.models import Connection
 from notifications.models import Channel
 from people.models import CallOverride, Membership, User
 from tests.make import make_user, signed_in
+from watches.models import StatusPage
 
 FORMS: list[tuple[str, type[Any], dict[str, str]]] = [
     ("/channels/new/email/", Channel, {"address": "ada@work.example"}),
@@ -24,6 +25,7 @@ FORMS: list[tuple[str, type[Any], dict[str, str]]] = [
     ("/channels/new/board/", Channel, {}),
     ("/inbound/new", InboundAddress, {"label": "Shop", "scheme": "none", "enabled": "on"}),
     ("/teams/", Membership, {"name": "Family"}),
+    ("/watches/pages/new/", StatusPage, {"title": "Status", "slug": "ours"}),
 ]
 
 
@@ -41,7 +43,7 @@ def test_a_form_that_is_sent_twice_makes_one_row(
     assert [one.status_code for one in answers] == [302, 302]
     assert model.objects.count() == before + 1
     assert browser.get(answers[1]["Location"]).status_code == 200
-    browser.post(page, filled(browser, page, typed))  # a new form
+    browser.post(page, filled(browser, page, typed | {"slug": "other"}))  # a new form
     assert model.objects.count() == before + 2
 
 

@@ -22,7 +22,7 @@ from events.runs import incidents
 from notifications.messages.links import SUBSCRIPTION
 from notifications.providers.email import EmailForm
 from notifications.web.signed_link import signed_link_view
-from people.access.requests import PersonRequest, person_form, person_page, posted
+from people.access.requests import PersonRequest, made_once, person_form, person_page, posted
 from people.user_lock import with_user_lock
 from schedules.firing.fire import read_clock
 from watches.models import PublicIncident, StatusPage, Subscriber
@@ -40,8 +40,10 @@ def page_list(request: PersonRequest) -> HttpResponse:
 
 @person_form
 @with_user_lock
+@made_once(lambda request: redirect("watches:status-page", StatusPage.objects.own(request.user, id=request.made_as).id))
 def new(request: PersonRequest) -> HttpResponse:
     form = StatusPageForm(posted(request), request.user)
+    form.instance.id = request.made_as
     if form.is_valid() and (page := form.save()):
         return redirect("watches:status-page", page.id)
     return render(request, "watches/status_page.html", {"form": form})
