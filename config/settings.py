@@ -18,15 +18,15 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR = embedded.var_dir()
 
 # --- Engines ---------------------------------------------------------------------------------------------------------
-_given_database, _given_redis = env.secret("DATABASE_URL", ""), env.secret("REDIS_URL", "")
-_given_broker = env.secret("BROKER_URL", "")
+_given_database, _given_redis = env.text("DATABASE_URL", ""), env.text("REDIS_URL", "")
+_given_broker = env.text("BROKER_URL", "")
 _database_url, _redis_url = embedded.urls(_given_database, _given_redis)
 _embedded_database = not _given_database
 POSTGRES_PROGRAMS = "" if _given_database else embedded.postgres_programs()  # a folder; empty: those of the PATH
 REDIS_URL = engine_urls.redis(_redis_url)
 
 DATABASES = {"default": engine_urls.database(_database_url)}
-if _replica_url := env.secret("DATABASE_REPLICA_URL", ""):
+if _replica_url := env.text("DATABASE_REPLICA_URL", ""):
     DATABASES["replica"] = engine_urls.database(_replica_url, "DATABASE_REPLICA_URL")
     DATABASE_ROUTERS = ["common.database.replica.Router"]
 # Variables of servers on other hosts whose connections are not secured, for a warning at the start.
@@ -51,14 +51,14 @@ ROOT_URLCONF = "config.urls"
 
 # --- Secrets: with the embedded PostgreSQL they are generated once in var/; otherwise they are required --------------
 _kept_key = embedded.kept("secret-key", 48) if _embedded_database else None
-SECRET_KEY = env.signing_key(env.secret("SECRET_KEY", default=_kept_key), DEBUG)
+SECRET_KEY = env.signing_key(env.text("SECRET_KEY", default=_kept_key), DEBUG)
 _kept_key = embedded.kept("encryption-key", 32) if _embedded_database else None
-ENCRYPTION_KEYS = env.encryption_keys(env.secret("ENCRYPTION_KEYS", default=_kept_key))
+ENCRYPTION_KEYS = env.encryption_keys(env.text("ENCRYPTION_KEYS", default=_kept_key))
 # Old keys verify links in messages that were already sent.
-SECRET_KEY_FALLBACKS = [key for key in env.secret("SECRET_KEY_FALLBACKS", "").split(",") if key]
+SECRET_KEY_FALLBACKS = env.listing("SECRET_KEY_FALLBACKS", [])
 
 # What push services know this installation by; empty: a key made from SECRET_KEY.
-VAPID_PRIVATE_KEY = env.vapid_key(env.secret("VAPID_PRIVATE_KEY", ""))
+VAPID_PRIVATE_KEY = env.vapid_key(env.text("VAPID_PRIVATE_KEY", ""))
 
 _https = BASE_URL.startswith("https://")
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = _https
@@ -77,7 +77,7 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 16 * 1024 * 1024
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 2_000  # a calendar file has up to 1,000 events to choose from
 
 ALLOWED_NETWORKS = env.networks("ALLOWED_NETWORKS")  # private ones that channels may reach, as CIDR
-EGRESS_PROXY = env.proxy(env.secret("EGRESS_PROXY", ""))  # for all requests to services and webhooks; empty: none
+EGRESS_PROXY = env.proxy(env.text("EGRESS_PROXY", ""))  # for all requests to services and webhooks; empty: none
 # Certificates of authorities that are trusted besides the machine's, such as one's own at home; empty: none.
 EXTRA_CA_FILE = env.certificates("EXTRA_CA_FILE")
 
@@ -191,7 +191,7 @@ ACCOUNT_FORMS = {
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 # With https and a mail server, an address must be confirmed first. Then sign-up does not reveal who has an account.
-_email_url = env.secret("EMAIL_URL", "")
+_email_url = env.text("EMAIL_URL", "")
 ACCOUNT_EMAIL_VERIFICATION = "mandatory" if _https and _email_url else "optional"
 ACCOUNT_EMAIL_SUBJECT_PREFIX = "[Carillon] "
 ACCOUNT_LOGOUT_REDIRECT_URL = LOGIN_URL
@@ -235,7 +235,7 @@ CACHES = {"default": {"BACKEND": "common.redis.cache.Cache", "LOCATION": REDIS_U
 ALLAUTH_TRUSTED_PROXY_COUNT = 1 if env.flag("BEHIND_PROXY", False) else 0
 
 # --- Numbers for operators -------------------------------------------------------------------------------------------
-METRICS_TOKEN = env.secret("METRICS_TOKEN", "")  # empty: no /metrics
+METRICS_TOKEN = env.text("METRICS_TOKEN", "")  # empty: no /metrics
 
 # A reminder of Carillon's own shows that the whole path works; the address elsewhere is requested while it arrives.
 CANARY_PING_URL = env.url("CANARY_PING_URL")
@@ -273,7 +273,7 @@ HISTORY_KEPT_DAYS = env.integer("HISTORY_KEPT_DAYS", 365, 0, _MOST_DAYS)  # 0: f
 INTERVENTIONS_KEPT_DAYS = env.integer("INTERVENTIONS_KEPT_DAYS", 730, 30, _MOST_DAYS)  # see the trigger of their table
 
 # --- Backups ---------------------------------------------------------------------------------------------------------
-BACKUP_KEY = env.secret("BACKUP_KEY", "")
+BACKUP_KEY = env.text("BACKUP_KEY", "")
 BACKUP_TO = env.text("BACKUP_TO", "")  # a folder, or s3://bucket/prefix; empty: none but by `manage.py backup`
 if BACKUP_TO and not BACKUP_KEY.upper().startswith("AGE-SECRET-KEY-1"):
     raise env.Misconfigured("BACKUP_KEY", "must be a key of age where BACKUP_TO is set", "AGE-SECRET-KEY-1…")
@@ -335,7 +335,7 @@ CELERY_BEAT_SCHEDULE = celery_settings.beat_schedule(with_canary=CANARY)
 _log_level = env.choice("LOG_LEVEL", ("INFO", "DEBUG", "WARNING", "ERROR", "CRITICAL"))
 LOG_FORMAT = env.choice("LOG_FORMAT", ("text", "json"))
 LOGGING = logs.settings(_log_level, as_json=LOG_FORMAT == "json")
-if _sentry := env.secret("SENTRY_DSN", ""):
+if _sentry := env.text("SENTRY_DSN", ""):
     from config import error_reports  # half a second, for those who want it
 
     error_reports.start(_sentry, VERSION)

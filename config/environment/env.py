@@ -1,6 +1,6 @@
 """Typed readers of environment variables. A wrong value raises `Misconfigured`, whose message is one line.
 
-No message contains a value of `secret`, `encryption_keys`, `mail` or `proxy`: they hold passwords.
+No message contains a value of `url`, `encryption_keys`, `mail` or `proxy`: they hold passwords.
 """
 
 import os
@@ -25,9 +25,19 @@ class Misconfigured(ImproperlyConfigured):
         super().__init__(f"{name} {problem}, for example {name}={example}")
 
 
-def text(name: str, default: str) -> str:
-    """The variable; an empty one counts as not set, as in `NAME=` of a Compose file."""
-    return os.environ.get(name, "").strip() or default
+def text(name: str, default: str | None = None) -> str:
+    """The variable, else the contents of the file that `<name>_FILE` names, else the default.
+
+    An empty one counts as not set, as in `NAME=` of a Compose file. Raises Misconfigured if none of them is given.
+    """
+    value, path = (os.environ.get(one, "").strip() for one in (name, f"{name}_FILE"))
+    if value and path:
+        raise Misconfigured(name, f"is set twice, by {name} and by {name}_FILE; remove one", "…")
+    if path:
+        value = _contents(f"{name}_FILE", path, f"/run/secrets/{name}")
+    if not value and default is None:
+        raise Misconfigured(name, "is not set", "a long random text; `openssl rand -base64 48` makes one")
+    return value or default or ""
 
 
 def flag(name: str, default: bool) -> bool:
@@ -144,8 +154,8 @@ def networks(name: str) -> list[str]:
 
 
 def url(name: str, default: str = "") -> str:
-    """A web address: http or https, with a host. It may be a secret, so perhaps in a file; empty: none."""
-    value = secret(name, default)
+    """A web address: http or https, with a host; empty: none."""
+    value = text(name, default)
     return _web_address(name, value) if value else ""
 
 
@@ -178,21 +188,6 @@ def mailbox(name: str) -> str:
     if (value := text(name, "")) and re.fullmatch(r"[!-;=?A-~]+@[A-Za-z0-9.-]+", value) is None:
         raise Misconfigured(name, f"is “{value}”, which is not an email address", "bounces@example.org")
     return value
-
-
-def secret(name: str, default: str | None = None) -> str:
-    """The variable, else the contents of the file named by `<name>_FILE`, else the default.
-
-    Raises Misconfigured if none of them is given.
-    """
-    value, path = text(name, ""), text(f"{name}_FILE", "")
-    if value and path:
-        raise Misconfigured(name, f"is set twice, by {name} and by {name}_FILE; remove one", "…")
-    if path:
-        value = _contents(f"{name}_FILE", path, f"/run/secrets/{name}")
-    if not value and default is None:
-        raise Misconfigured(name, "is not set", "a long random text; `openssl rand -base64 48` makes one")
-    return value or default or ""
 
 
 def _contents(name: str, path: str, example: str) -> str:

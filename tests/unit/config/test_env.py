@@ -72,11 +72,11 @@ def test_a_list_is_separated_by_commas_and_forgives_blanks(monkeypatch: pytest.M
             (lambda: env.mailbox("MAIL_RETURN_PATH"), "MAIL_RETURN_PATH", value)
             for value in ("bounces", "@example.org", "Bounces <b@example.org>", "b@example.org, c@example.org")
         ],
-        (lambda: env.proxy(env.secret("EGRESS_PROXY")), "EGRESS_PROXY", "https://proxy:3128"),
-        (lambda: env.proxy(env.secret("EGRESS_PROXY")), "EGRESS_PROXY", "http://proxy"),
+        (lambda: env.proxy(env.text("EGRESS_PROXY")), "EGRESS_PROXY", "https://proxy:3128"),
+        (lambda: env.proxy(env.text("EGRESS_PROXY")), "EGRESS_PROXY", "http://proxy"),
         (lambda: env.certificates("EXTRA_CA_FILE"), "EXTRA_CA_FILE", "/nowhere.pem"),
         (lambda: env.certificates("EXTRA_CA_FILE"), "EXTRA_CA_FILE", __file__),
-        (lambda: env.proxy(env.secret("EGRESS_PROXY")), "EGRESS_PROXY", "proxy:3128"),
+        (lambda: env.proxy(env.text("EGRESS_PROXY")), "EGRESS_PROXY", "proxy:3128"),
     ],
 )
 def test_a_wrong_value_is_reported_in_one_line_with_an_example(
@@ -94,15 +94,15 @@ def test_a_secret_may_come_from_a_file(tmp_path: Path, monkeypatch: pytest.Monke
     (tmp_path / "key").write_text("s3cret\n")
     monkeypatch.delenv("SECRET_KEY", raising=False)
     monkeypatch.setenv("SECRET_KEY_FILE", str(tmp_path / "key"))
-    assert env.secret("SECRET_KEY") == "s3cret"
-    assert env.secret("SECRET_KEY", default="kept") == "s3cret"
+    assert env.text("SECRET_KEY") == "s3cret"
+    assert env.text("SECRET_KEY", default="kept") == "s3cret"
 
 
 def test_a_secret_that_is_not_given_takes_the_default_or_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SECRET_KEY", raising=False)
-    assert env.secret("SECRET_KEY", default="kept") == "kept"
+    assert env.text("SECRET_KEY", default="kept") == "kept"
     with pytest.raises(env.Misconfigured, match=r"^SECRET_KEY is not set"):
-        env.secret("SECRET_KEY")
+        env.text("SECRET_KEY")
 
 
 @pytest.mark.parametrize(
@@ -116,14 +116,14 @@ def test_a_useless_secret_file_is_reported_by_its_variable(
     monkeypatch.delenv("SECRET_KEY", raising=False)
     monkeypatch.setenv("SECRET_KEY_FILE", str(tmp_path / "key"))
     with pytest.raises(env.Misconfigured, match=rf"^SECRET_KEY_FILE names .*{says}"):
-        env.secret("SECRET_KEY", default="kept")
+        env.text("SECRET_KEY", default="kept")
 
 
 def test_a_secret_given_twice_is_refused_without_showing_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECRET_KEY", "hush-hush")
     monkeypatch.setenv("SECRET_KEY_FILE", str(tmp_path / "key"))
     with pytest.raises(env.Misconfigured, match="set twice") as wrong:
-        env.secret("SECRET_KEY")
+        env.text("SECRET_KEY")
     assert "hush" not in str(wrong.value)
 
 
