@@ -6,8 +6,7 @@ from django.urls import include, path
 from api.reference import reference
 from api.v1 import api
 from config.admin import site
-from config.metrics import metrics
-from config.web.health import clock, health, queues
+from config.web.health import clock, health, metrics, queues
 from jobs.admin import kinds as job_kinds
 from schedules.admin import outages, upcoming
 from work.admin import health as health_page

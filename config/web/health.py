@@ -1,14 +1,33 @@
-"""Health checks for load balancers, `script/server` and monitors. They reveal nobody's data."""
+"""Health checks for load balancers, `script/server` and monitors, and `/metrics` for Prometheus.
+
+They reveal nobody's data: the numbers are by kind of work and by provider, never by person. Off without METRICS_TOKEN.
+"""
+
+from collections.abc import Iterator, Mapping
+from secrets import compare_digest
 
 from django.conf import settings
 from django.db import Error, connection
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
 
+from common.database.postgres import query
 from common.redis import served_queues
-from schedules.beat import heartbeat, problems as clock_problems
+from schedules.beat import canary, heartbeat, periodic_runs, problems as clock_problems
 from schedules.firing import fire
+from work import health as work_health
+from work.backup import newest
 from work.broker import backlog
 from work.engine import hold
+from work.models import Total
+
+_LARGEST = 20
+_TABLES = """
+SELECT relname AS name, pg_total_relation_size(oid) AS bytes FROM pg_class
+ WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace ORDER BY bytes DESC, name LIMIT %s
+"""
 
 
 def health(request: HttpRequest) -> HttpResponse:
@@ -51,3 +70,82 @@ def _database_away() -> HttpResponse:
 
 def _plain(text: str, status: int = 200) -> HttpResponse:
     return HttpResponse(f"{text}\n", status=status, content_type="text/plain; charset=utf-8")
+
+
+def metrics(request: HttpRequest) -> HttpResponse:
+    """The numbers, for who has the token: 404 where there is none, 401 for another one, 503 without a database."""
+    if not settings.METRICS_TOKEN:
+        raise Http404
+    given = request.headers.get("Authorization", "").removeprefix("Bearer ")
+    if not compare_digest(given.encode(), settings.METRICS_TOKEN.encode()):
+        refusal = _plain("Send METRICS_TOKEN as a bearer token.", 401)
+        refusal["WWW-Authenticate"] = "Bearer"
+        return refusal
+    registry = CollectorRegistry()
+    try:
+        registry.register(Numbers())
+        text = generate_latest(registry)
+    except Error:
+        return _database_away()
+    return HttpResponse(text, content_type=CONTENT_TYPE_LATEST)
+
+
+class Numbers(Collector):
+    """Asked at each scrape, in ten statements that read indexes and at most 100,000 rows of a kind of work."""
+
+    def describe(self) -> list[Metric]:
+        return []  # else they are asked for once more
+
+    def collect(self) -> Iterator[Metric]:
+        yield GaugeMetricFamily("carillon_up", "The database answers.", value=1)
+        yield from self._tries()
+        yield from self._work()
+        yield from self._clock()
+        sizes = {row.name: row.bytes for row in query(_TABLES, [_LARGEST])}
+        yield _gauge("carillon_table_bytes", "Size of the largest tables, with their indexes.", "table", sizes)
+
+    def _tries(self) -> Iterator[Metric]:
+        labels = ["kind", "handler", "outcome"]
+        tries = CounterMetricFamily(
+            "carillon_tries", "Tries that have ended, counted some minutes later.", labels=labels
+        )
+        seconds = CounterMetricFamily("carillon_try_seconds", "How long these tries took together.", labels=labels)
+        for total in Total.objects.order_by("kind", "handler", "outcome"):
+            values = [total.kind, total.handler, total.outcome]
+            tries.add_metric(values, total.count)
+            seconds.add_metric(values, total.seconds)
+        yield from (tries, seconds)
+
+    def _work(self) -> Iterator[Metric]:
+        waiting, dead = work_health.waiting(), {row.kind: row.count for row in work_health.dead()}
+        for name, text, numbers in (
+            ("work_waiting", "Work that waits for its time or a worker.", {row.kind: row.count for row in waiting}),
+            ("work_late", "Of that, due for more than a minute.", {row.kind: row.late for row in waiting}),
+            ("work_oldest_seconds", "Since the oldest was due.", {row.kind: row.oldest or 0 for row in waiting}),
+            ("dead_letters", "Dead letters that wait for a decision.", dead),
+        ):
+            yield _gauge(f"carillon_{name}", text, "kind", numbers)
+
+    def _clock(self) -> Iterator[Metric]:
+        if (seen := heartbeat.beat_last_seen()) is not None:
+            age = (fire.read_clock().now - seen).total_seconds()
+            yield GaugeMetricFamily("carillon_beat_age_seconds", "Since any beat was seen.", value=max(0.0, age))
+        yield GaugeMetricFamily("carillon_on_hold", "Nothing is done until it is released.", value=hold.is_on())
+        if (past := newest.age()) is not None:
+            text = "Since the data of the newest backup; before the first one, since the installation began."
+            yield GaugeMetricFamily("carillon_backup_age_seconds", text, value=past.total_seconds())
+        if settings.CANARY and (ago := canary.age()) is not None:
+            yield GaugeMetricFamily(
+                "carillon_canary_age_seconds", "Since the slot of the last canary that arrived.", value=ago
+            )
+        problems = len(periodic_runs.faults())
+        yield GaugeMetricFamily("carillon_periodic_task_problems", "What /healthz/clock says of them.", value=problems)
+        unserved = len(served_queues.unserved())
+        yield GaugeMetricFamily("carillon_queues_unserved", "Queues that no worker serves.", value=unserved)
+
+
+def _gauge(name: str, text: str, label: str, numbers: Mapping[str, float]) -> Metric:
+    gauge = GaugeMetricFamily(name, text, labels=[label])
+    for value, number in numbers.items():
+        gauge.add_metric([value], number)
+    return gauge
