@@ -15,11 +15,11 @@ class CommonConfig(AppConfig):
 
     def ready(self) -> None:
         from common.admin import rights
-        from common.database import pool, schema, storage
+        from common.database import postgres, schema, storage
 
         if settings.UNENCRYPTED:
             log.warning("Connections to other hosts are not secured by TLS: see %s", ", ".join(settings.UNENCRYPTED))
-        connection_created.connect(pool.replace_broken_together)
+        connection_created.connect(postgres.replace_broken_together)
         post_migrate.connect(storage.set_parameters)
         post_migrate.connect(schema.refuse_foreign, sender=apps.get_app_config("work"))  # once is enough
         checks.register(rights.check_owners)

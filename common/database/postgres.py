@@ -4,7 +4,7 @@ import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from typing import Any, TypeVar, overload
 from uuid import UUID
 
@@ -261,3 +261,22 @@ def lend_connection() -> None:
     """
     if connection.settings_dict["OPTIONS"].get("pool") and not connection.in_atomic_block:
         connection.close()
+
+
+def replace_broken_together(connection: Any, **_: Any) -> None:
+    """After an outage, a pool replaces all its idle connections as soon as one of them is found broken.
+
+    Called for each connection that Django has made. psycopg's pool tries one after the other, with pauses of 1, 2, 4 …
+    seconds between them: the database would be back, and requests would still wait, or get no connection in time.
+    """
+    pool = getattr(connection, "pool", None)
+    if pool is not None and pool._check is type(pool).check_connection:
+        pool._check = partial(_check_idle, pool)
+
+
+def _check_idle(pool: Any, idle: Any) -> None:
+    try:
+        pool.check_connection(idle)
+    except Exception:
+        pool.drain()
+        raise
