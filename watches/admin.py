@@ -6,7 +6,6 @@ from django.utils.translation import gettext_lazy as _
 from common.admin import columns
 from common.admin.base import ReadOnlyInline
 from common.admin.filters import Period
-from jobs.admin.owned import OwnedWorkAdmin
 from notifications.admin import cells
 from people.admin.user import OwnedAdmin
 from watches import timing
@@ -14,6 +13,7 @@ from watches.models import Badge, DeadLetter, Ping, StatusMail, StatusPage, Watc
 from watches.status_pages import status
 from watches.status_pages.mail import STATUS_MAIL
 from work.admin.dead_letter import DeadLetterAdmin
+from work.admin.rows import WorkAdmin
 
 
 class PingInline(ReadOnlyInline):
@@ -73,7 +73,7 @@ class StatusPageAdmin(OwnedAdmin):
     )
 
 
-class StatusMailRecord(OwnedWorkAdmin):
+class StatusMailRecord(WorkAdmin):
     kind = STATUS_MAIL
     about = (("what", "person"), ("to", "page"), "incident")
     related = ("user", "subscriber__page", "incident")

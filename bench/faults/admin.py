@@ -12,11 +12,11 @@ from work.admin.rows import WorkAdmin
 
 @admin.register(Entry)
 class EntryAdmin(WorkAdmin):
-    owner = ""
+    owner, related = "", ()
     kind = ENTRY
 
 
 @admin.register(DeadLetter)
 class DeadEntryAdmin(DeadLetterAdmin):
-    owner = ""
+    owner, related = "", ()
     kind = ENTRY

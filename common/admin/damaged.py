@@ -25,10 +25,10 @@ from django.urls import NoReverseMatch
 from django.utils.deprecation import MiddlewareMixin
 from django.utils.text import Truncator
 from django.utils.translation import gettext as _
+from unfold.admin import ModelAdmin
 from unfold.views import ChangeList
 
 from common.admin import columns, pages
-from common.admin.rows import QuickRows
 from common.database.damaged import readable
 from common.database.postgres import blames_no_row
 
@@ -92,7 +92,7 @@ class SafeAutocomplete(AutocompleteJsonView):
         return context | {"object_list": readable(context["object_list"])[0]}
 
 
-class SafeAdmin(QuickRows):
+class SafeAdmin(ModelAdmin):  # type: ignore[misc]  # django-unfold ships no types
     """An admin whose pages show a damaged row as such. See `DamagedRows`."""
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:

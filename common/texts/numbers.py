@@ -6,9 +6,9 @@ from django.utils.formats import number_format
 from django.utils.functional import lazy
 
 
-def grouped(count: int) -> str:
-    """ "12,345", or "12.345" in German."""
-    return number_format(count, force_grouping=True)
+def grouped(count: int, most: int | None = None) -> str:
+    """ "12,345", or "12.345" in German; "100,000+" where counting stopped at `most`."""
+    return number_format(count, force_grouping=True) + ("+" if count == most else "")
 
 
 def amount(number: str, unit: str) -> str:

@@ -44,13 +44,13 @@ def context(request: HttpRequest) -> dict[str, Any]:
 def _counts(hours: list[tuple[int, int]], waiting: dict[str, Any]) -> dict[str, Any]:
     done, failed = zip(*hours, strict=True)
     return {
-        "done": {"hour": _shown(done[0]), "day": _shown(sum(done))},
-        "failed": {"hour": _shown(failed[0]), "day": _shown(sum(failed))},
+        "done": {"hour": grouped(done[0]), "day": grouped(sum(done))},
+        "failed": {"hour": grouped(failed[0]), "day": grouped(sum(failed))},
         "has_failed": failed[0] > 0,
-        "waiting": _shown(waiting["count"], health.MOST),
-        "late": _shown(waiting["late"], health.MOST),
+        "waiting": grouped(waiting["count"], health.MOST),
+        "late": grouped(waiting["late"], health.MOST),
         "is_late": waiting["late"] > 0,
-        "most": _shown(health.MOST),
+        "most": grouped(health.MOST),
         "chart": _chart(hours) if any(map(sum, hours)) else None,
     }
 
@@ -78,7 +78,7 @@ def _cause_words(cause: dict[str, Any]) -> dict[str, Any]:
     return {
         "link": reverse(f"{KINDS[cause['kind']].dead_letters}_cause", args=[cause["cause"]]),
         "name": KINDS[cause["kind"]].counted(cause["count"]),
-        "count": _shown(cause["count"]),
+        "count": grouped(cause["count"]),
         "reason": str(Reason.read(cause["reason_code"], cause["reason_params"])) or _("No reason"),
         "last": datetime.fromisoformat(cause["last"]),
     }
@@ -98,11 +98,6 @@ def _count() -> dict[str, Any]:
     }
 
 
-def _shown(count: int, most: int | None = None) -> str:
-    """ "12,345"; "100,000+" where counting stopped at `most`."""
-    return grouped(count) + ("+" if count == most else "")
-
-
 def _chart(hours: list[tuple[int, int]]) -> dict[str, Any]:
     """Stacked bars, the oldest hour first: failed on top of sent."""
     highest = max((done + failed for done, failed in hours), default=0)
@@ -117,12 +112,12 @@ def _chart(hours: list[tuple[int, int]]) -> dict[str, Any]:
                 "failed": lost,
                 "failed_y": _HEIGHT - sent - lost,
                 "title": _("%(ago)d h ago: %(done)s sent, %(failed)s failed")
-                % {"ago": len(hours) - 1 - place, "done": _shown(done), "failed": _shown(failed)},
+                % {"ago": len(hours) - 1 - place, "done": grouped(done), "failed": grouped(failed)},
             }
         )
     return {
         "bars": bars,
-        "highest": _shown(highest),
+        "highest": grouped(highest),
         "width": len(hours) * (_BAR + _GAP) - _GAP,
         "height": _HEIGHT,
         "bar": _BAR,

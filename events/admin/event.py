@@ -11,9 +11,9 @@ from common.admin.base import ReadOnlyInline
 from events.kinds.digest import DIGEST
 from events.kinds.event import EVENT
 from events.models import DeadDigest, DeadLetter, Digest, Effect, Event
-from jobs.admin.owned import OwnedWorkAdmin, to_notification
 from notifications.admin import cells
 from work.admin.dead_letter import DeadLetterAdmin
+from work.admin.rows import WorkAdmin
 
 
 class EffectInline(ReadOnlyInline):
@@ -23,12 +23,12 @@ class EffectInline(ReadOnlyInline):
     related = ("rule", "digest")
 
     why = columns.column(_("reason"), "reason")
-    notification = columns.column(_("notification"), "notified_in", to_notification)
+    notification = columns.column(_("notification"), "notified_in", cells.to_notification)
 
     by_rule = columns.column(_("rule"), "", lambda row: columns.to_row("events.rule", row.rule_id, row.rule.name))
 
 
-class EventRecord(OwnedWorkAdmin):
+class EventRecord(WorkAdmin):
     """The common part of events and dead letters."""
 
     kind = EVENT
@@ -58,7 +58,7 @@ class DeadEventAdmin(DeadLetterAdmin, EventRecord):
     newest = ("type", "person", "why", "settled")
 
 
-class DigestRecord(OwnedWorkAdmin):
+class DigestRecord(WorkAdmin):
     kind = DIGEST
     about = (("rule_name", "person"), ("type_pattern", "key_value"), "gathered")
     technical = (("notification_id", "hops"), "cause")

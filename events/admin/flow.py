@@ -14,11 +14,11 @@ from common.admin.filters import newest_filter
 from events.kinds.step import STEP
 from events.models import FailedStep, FlowEffect, Run, Step
 from events.runs import changes
-from jobs.admin.owned import OwnedWorkAdmin
 from notifications.admin import cells
 from people.admin.user import OwnedAdmin, to_person
 from people.models import User
 from work.admin.dead_letter import DeadLetterAdmin
+from work.admin.rows import WorkAdmin
 from work.dead_letters import Who
 
 
@@ -81,7 +81,7 @@ class RunAdmin(OwnedAdmin):
     trace = columns.column(gettext_lazy("trace"), "", cells.trace)
 
 
-class StepRecord(OwnedWorkAdmin):
+class StepRecord(WorkAdmin):
     """The common part of steps and dead letters."""
 
     kind = STEP

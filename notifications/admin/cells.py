@@ -1,6 +1,7 @@
 """Cells and filters that several admin pages share."""
 
 from typing import Any
+from uuid import UUID
 
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
@@ -18,6 +19,10 @@ state_label = rows.state_label(WORDS)
 
 def channel(row: Channel) -> SafeString:
     return columns.to_row("notifications.channel", row.pk, row.label)
+
+
+def to_notification(key: UUID | None) -> SafeString:
+    return columns.to_row("notifications.notification", key, "notification")
 
 
 def schedule(row: Any) -> SafeString:

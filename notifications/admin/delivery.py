@@ -1,19 +1,26 @@
-"""Deliveries: state, idempotency key and attempts."""
+"""Deliveries with their attempts; and those that failed for good, to replay, send as new, discard, or mark as fixed."""
 
-from typing import Any
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, ClassVar
 
 from django.contrib import admin
 from django.db.models import Q, QuerySet
-from django.utils.translation import gettext_lazy as _
+from django.http import HttpRequest, HttpResponse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _, gettext_lazy
 
-from common.admin import columns
+from common.admin import columns, confirm
 from common.admin.base import as_uuid
-from common.admin.filters import Period
+from common.admin.filters import Period, newest_filter
 from notifications import providers
 from notifications.admin import cells
+from notifications.deliveries import dead_letters
 from notifications.deliveries.kind import DELIVERY
 from notifications.models import Delivery
 from people.admin.user import person_ids, to_person
+from work.admin import dead_letter
 from work.admin.rows import WorkAdmin
 
 
@@ -26,7 +33,7 @@ class DeliveryRecord(WorkAdmin):
     # One that a program pulls has no `wake_at`.
     open = (Q(settled_at=None), Q(settled_at=None))
     about = (("said", "person"), ("to_channel", "provider_name"), ("origin", "read"), "trace")
-    search_help_text = _("An idempotency key, or the beginning of a person's email address.")
+    search_help_text = gettext_lazy("An idempotency key, or the beginning of a person's email address.")
 
     def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
         if (key := as_uuid(term)) is not None:
@@ -36,18 +43,18 @@ class DeliveryRecord(WorkAdmin):
     def handler_label(self, handler: str) -> str:
         return providers.label(handler)
 
-    subject = columns.column(_("subject"), "notification.subject", columns.short)
+    subject = columns.column(gettext_lazy("subject"), "notification.subject", columns.short)
     said = columns.column(
-        _("notification"),
+        gettext_lazy("notification"),
         "notification",
         lambda one: columns.to_row("notifications.notification", one.pk, columns.short(one.subject)),
     )
-    person = columns.column(_("person"), "notification.user", to_person)
-    to_channel = columns.column(_("channel"), "channel", cells.channel)
-    provider_name = columns.column(_("provider"), "provider", providers.label)
-    origin = columns.column(_("comes from"), "notification", cells.origin)
-    trace = columns.column(_("trace"), "notification", cells.trace)
-    read = columns.instant_column(_("read"), "read_at")
+    person = columns.column(gettext_lazy("person"), "notification.user", to_person)
+    to_channel = columns.column(gettext_lazy("channel"), "channel", cells.channel)
+    provider_name = columns.column(gettext_lazy("provider"), "provider", providers.label)
+    origin = columns.column(gettext_lazy("comes from"), "notification", cells.origin)
+    trace = columns.column(gettext_lazy("trace"), "notification", cells.trace)
+    read = columns.instant_column(gettext_lazy("read"), "read_at")
 
 
 @admin.register(Delivery)
@@ -55,4 +62,82 @@ class DeliveryAdmin(DeliveryRecord):
     list_display = ("subject", "state_label", "why", "person", "to_channel", "tries", "available")
     list_filter = (cells.ProviderFilter, Period)
     link_lookups = ("channel__id__exact", "notification__id__exact")
-    empty_text = _("Nothing has been sent yet. A delivery is recorded for each channel when a reminder is due.")
+    empty_text = gettext_lazy(
+        "Nothing has been sent yet. A delivery is recorded for each channel when a reminder is due."
+    )
+
+
+class DeadLetter(Delivery):
+    """A delivery that is a dead letter, with its own list and permissions."""
+
+    class Meta:
+        proxy = True
+        verbose_name = gettext_lazy("dead letter")
+        verbose_name_plural = gettext_lazy("dead letters")
+
+
+_REPAIRS = {
+    "removed": gettext_lazy(
+        "The channel {channel} was removed. A replay fails again: discard these, or mark them as fixed."
+    ),
+    "disabled": gettext_lazy("The channel {channel} is disabled: {why} Enable it first, or a replay fails again."),
+    "unverified": gettext_lazy(
+        "The channel {channel} is not confirmed. Its owner must confirm it first, or a replay fails again."
+    ),
+}
+_PROVIDERS = {provider.kind: provider.label for provider in providers.all()}
+DeadProvider = newest_filter("provider", _PROVIDERS.items, tuple(_PROVIDERS))
+
+
+@admin.register(DeadLetter)
+class DeadLetterAdmin(dead_letter.DeadLetterAdmin, DeliveryRecord):
+    list_display = (
+        "subject",
+        "state_label",
+        "why",
+        "provider_name",
+        "to_channel",
+        "person",
+        "settled",
+        "tries",
+        "replays",
+    )
+    newest = ("subject", "person", "to_channel", "settled")
+    list_filter = (DeadProvider, dead_letter.DiedWithin)
+    link_lookups = ("channel__id__exact", "cause")
+    actions = ("replay", "send_as_new", "discard", "mark_fixed")
+    actions_detail = ("replay_one", "send_as_new_one", "discard_one", "mark_fixed_one")
+    questions: ClassVar[Mapping[str, dead_letter.Question]] = {
+        **dead_letter.DeadLetterAdmin.questions,
+        "send_as_new": dead_letter.Question(
+            gettext_lazy("Send dead letters as new"),
+            gettext_lazy(
+                "%(letters)s sent as new, with another idempotency key, and the old delivery is cancelled. What "
+                "already arrived arrives twice."
+            ),
+            gettext_lazy("Send %(count)s as new"),
+        ),
+    }
+
+    def describe(self, dead_letter: Any) -> str:
+        return _("“%(subject)s” to “%(label)s” of %(email)s") % {
+            "subject": dead_letter.notification.subject,
+            "label": dead_letter.channel.label,
+            "email": dead_letter.notification.user.email,
+        }
+
+    @admin.display(description=gettext_lazy("repair this first"))
+    def repair(self, dead_letter: Any) -> SafeString:
+        channel, link = dead_letter.channel, cells.channel(dead_letter.channel)
+        return format_html(str(_REPAIRS.get(channel.state, "")), channel=link, why=channel.disabled_reason)
+
+    @admin.action(description=gettext_lazy("Send as new: under another key…"), permissions=["act"])
+    def send_as_new(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
+        """Tests, and those whose channel cannot be used, are left alone."""
+        if not confirm.is_confirmed(request):
+            return self.ask_all(request, queryset, "send_as_new")
+        act = partial(dead_letters.send_as_new, queryset)
+        self.act(request, queryset, act, "Sent as new.", _("%(count)s sent as new."))
+        return None
+
+    send_as_new_one = dead_letter.action_button("send_as_new", gettext_lazy("Send as new…"), "as-new", "outgoing_mail")

@@ -6,29 +6,34 @@ from datetime import datetime
 from typing import Any, cast
 from uuid import UUID
 
-from django.contrib import admin
+from django import forms
+from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _, gettext_lazy
 from unfold.decorators import action as button
 
-from common.admin import columns
+from common.admin import columns, owner_form, rights
 from common.admin.base import ReadOnlyAdmin, ReadOnlyInline, as_uuid
 from common.admin.columns import section
 from common.admin.filters import newest_filter
 from common.texts.state_words import labelled
 from notifications.admin import cells
+from people.access.requests import posted
 from people.admin.user import OwnedAdmin, person_ids, to_person
 from people.models import User
-from schedules.admin import schedule_form
+from people.user_lock import lock_user
 from schedules.changes import editing
 from schedules.firing import fire
+from schedules.inputs.reminder_form import ReminderForm
 from schedules.models import Schedule, ScheduleEvent
 from schedules.parts import words
 
+_FORM = "admin/schedules/schedule_form.html"
 _ACTIVE, _AWAITING = Schedule.State.ACTIVE, Schedule.State.AWAITING
 
 ScheduleState = newest_filter("state", lambda: Schedule.State.choices, (Schedule.State.ACTIVE,))
@@ -45,6 +50,21 @@ class EventInline(ReadOnlyInline):
     when = columns.instant_column(gettext_lazy("when"), "at")
     change = columns.column(gettext_lazy("what"), "", words.change)
     who = columns.column(gettext_lazy("by"), "by", to_person)
+
+
+class OwnerForm(forms.Form):
+    """The owner of the new schedule."""
+
+    email = forms.EmailField(
+        label=gettext_lazy("Owner’s email address"),
+        error_messages={"required": gettext_lazy("Enter the address of the owner.")},
+    )
+
+    def clean_email(self) -> User:
+        owner = User.objects.filter(email__iexact=self.cleaned_data["email"]).first()
+        if owner is None:
+            raise forms.ValidationError(_("No account has this address. Search in People."))
+        return owner
 
 
 @admin.register(Schedule)
@@ -80,13 +100,57 @@ class ScheduleAdmin(OwnedAdmin):
         return super(ReadOnlyAdmin, self).has_add_permission(request)
 
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
+        """Choose the owner, then, with `?owner=<id>`, enter the schedule."""
         if not self.has_add_permission(request):
             raise PermissionDenied
-        return schedule_form.add(self, request)
+        key = request.GET.get("owner", "")
+        is_key = key.isascii() and key.isdigit() and len(key) < 10
+        if (owner := User.objects.filter(pk=key).first() if is_key else None) is None:
+            chosen = OwnerForm(request.GET if "email" in request.GET else None)
+            if chosen.is_valid():
+                return redirect(f"{request.path}?owner={chosen.cleaned_data['email'].pk}")
+            return owner_form.page(
+                self, request, "admin/schedules/schedule_owner.html", {"form": chosen, "title": _("Add schedule")}
+            )
+        if not rights.may_act_on(request, owner, "pk"):
+            raise PermissionDenied
+        now = fire.read_clock().now
+        with lock_user(owner):  # two requests at once cannot exceed the owner's limit
+            form = ReminderForm(posted(request), user=owner, now=now)
+            if form.is_valid():
+                made_as = form.cleaned_data["made_as"]
+                try:
+                    with transaction.atomic():
+                        schedule = editing.create(form.as_schedule(), form.ordered(), now, cast(User, request.user))
+                except IntegrityError:  # the same form, sent twice
+                    return _to(get_object_or_404(Schedule, id=made_as, user=owner))
+                self.log_addition(request, schedule, "Added.")
+                messages.success(
+                    request,
+                    _("“%(title)s” is created for %(email)s.") % {"title": schedule.title, "email": owner.email},
+                )
+                return _to(schedule)
+        return owner_form.page(self, request, _FORM, {"form": form, "title": _("Add schedule"), "owner": owner})
 
     @button(description=gettext_lazy("Edit"), url_path="edit", icon="edit", permissions=["act"])  # type: ignore[untyped-decorator]
     def edit(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        return schedule_form.edit(self, request, object_id)
+        """With the owner's form."""
+        schedule = get_object_or_404(Schedule.objects.select_related("user"), id=as_uuid(object_id))
+        now = fire.read_clock().now
+        form = ReminderForm(posted(request), user=schedule.user, now=now, schedule=schedule)
+        context: dict[str, Any] = {"form": form, "owner": schedule.user, "schedule": schedule}
+        if schedule.deleted_at is None and form.is_valid():
+            context["differences"] = form.reschedule(now, cast(User, request.user))
+            if context["differences"] is None:
+                self.log_change(request, schedule, "Edited.")
+                messages.success(request, _("“%(title)s” is saved.") % {"title": form.cleaned_data["title"]})
+                return _to(schedule)
+            schedule.refresh_from_db(fields=["deleted_at"])
+        if schedule.deleted_at is not None:
+            messages.error(request, _("This schedule was deleted. Its owner can restore it."))
+            return _to(schedule)
+        context["title"] = _("Edit schedule")
+        return owner_form.page(self, request, _FORM, context, 409 if context.get("differences") else 200)
 
     def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
         if (key := as_uuid(term)) is not None:
@@ -155,3 +219,7 @@ class ScheduleAdmin(OwnedAdmin):
     how_many = columns.column(gettext_lazy("order"), "", cells.order)
     starts = columns.instant_column(gettext_lazy("starts"), "starts_at")
     ends = columns.instant_column(gettext_lazy("ends"), "ends_at")
+
+
+def _to(schedule: Schedule) -> HttpResponse:
+    return redirect("admin:schedules_schedule_change", schedule.pk)

@@ -6,16 +6,17 @@ from typing import Any, ClassVar
 
 from django.contrib import admin
 from django.contrib.admin import AdminSite
-from django.db.models import Model, Q
+from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _, gettext_lazy
 
 from common.admin import columns
-from common.admin.base import ReadOnlyAdmin, ReadOnlyInline
+from common.admin.base import ReadOnlyAdmin, ReadOnlyInline, as_uuid
 from common.admin.filters import Period, newest_filter
 from common.texts.state_words import labelled
+from people.admin.user import to_person
 from work.kinds import Kind
 from work.models import DEAD_LETTERS, Attempt, Intervention, Words
 
@@ -44,10 +45,13 @@ def state_label(words: Words) -> Callable[[Any, Any], Any]:
 class WorkAdmin(ReadOnlyAdmin):
     """A subclass declares `kind`. `about` are the fields that its row's page shows beside those of all work, and
     `technical` those that it shows last, with the idempotency key. `open` are the conditions of indexes that follow
-    from the states of what is pending and what is worked at.
+    from the states of what is pending and what is worked at. Rows are found by their id, or one in `search_ids`.
     """
 
     kind: ClassVar[Kind[Any]]
+    owner = "user"
+    related: ClassVar[tuple[str, ...]] = ("user",)
+    search_ids: ClassVar[tuple[str, ...]] = ()
     about: ClassVar[tuple[str | tuple[str, ...], ...]] = ()
     technical: ClassVar[tuple[str | tuple[str, ...], ...]] = ("cause",)
     open: ClassVar[tuple[Q, Q]] = (Q(wake_at__isnull=False), Q(lease_until__isnull=False))
@@ -82,11 +86,17 @@ class WorkAdmin(ReadOnlyAdmin):
             columns.section(_("Technical details"), "id", *self.technical),
         )
 
+    def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
+        key = as_uuid(term)
+        condition = Q(*((name, key) for name in ("pk", *self.search_ids)), _connector=Q.OR)
+        return rows.none() if key is None else rows.filter(condition)
+
     def handler_label(self, handler: str) -> str:
         """The name for people of the code that runs it."""
         return handler
 
     key = columns.column(gettext_lazy("idempotency key"), "pk", columns.key)
+    person = columns.column(gettext_lazy("person"), "user", to_person)
     why = columns.column(gettext_lazy("reason"), "reason", columns.short)
     created = columns.instant_column(gettext_lazy("recorded"), "created_at")
     available = columns.instant_column(gettext_lazy("available"), "available_at")

@@ -105,7 +105,7 @@ def _dead_letter(row: Any) -> Words:
         _("Queue"): row.queue or kind.queue,
         _("Tries"): row.tries,
         _("Id"): row.id,
-        _("Waiting"): grouped(row.count) + ("+" if row.count == _COUNTED else ""),
+        _("Waiting"): grouped(row.count, _COUNTED),
     }
     return Words(
         _("Dead letter (%(kind)s): %(reason)s") % {"kind": names.verbose_name, "reason": reason},
@@ -144,11 +144,7 @@ def _late(kind: Kind[Any], count: int, oldest: float, most: int) -> Words:
             "No worker has taken %(count)s for over a minute, the oldest for %(seconds)s s. Queue: %(queue)s. "
             "Start more workers."
         )
-        % {
-            "count": grouped(count) + ("+" if count == most else ""),
-            "seconds": grouped(round(oldest)),
-            "queue": kind.queue,
-        },
+        % {"count": grouped(count, most), "seconds": grouped(round(oldest)), "queue": kind.queue},
         f"{page(f'{kind.rows}_changelist')}?state=pending",
     )
 
