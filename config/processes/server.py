@@ -67,50 +67,27 @@ class Server:
         try:
             for child in self.deaths:
                 child.start()
-            if ready := self._become_ready():
-                self._await_pause()
-                last = f"Carillon is ready: {self.address} (admin: {self.address}/admin/). Ctrl-C stops it."
-                print_line("\n".join(filter(None, (last, self.first_admin))))
-            return self._watch() if ready else int(not self.signals)
+            return self._watch()
         finally:
             self._stop()
 
     def ask_to_stop(self, *_: object) -> None:
         self.signals += 1
 
-    def _become_ready(self) -> bool:
-        deadline = time.monotonic() + _READY_WITHIN
-        while not self.signals:
-            for child in self.deaths:
-                if (status := child.exit_status()) is not None:
-                    print_line(f"{child.name} did not start (exit status {status}); stopping. See its last lines.")
-                    return False
-            waiting = [child.name for child in self.deaths if not child.is_ready()]
-            if not waiting:
-                return True
-            if time.monotonic() > deadline:
-                print_line(f"{' and '.join(waiting)} not ready after {_READY_WITHIN:.0f} s; stopping")
-                return False
-            read_outputs(0.25)
-        return False
-
     def _on_line(self, line: str, name: str) -> None:
         self.last_line_at = time.monotonic()
         print_line(line, name)
 
-    def _await_pause(self) -> None:
-        deadline = time.monotonic() + _PAUSES_WITHIN
-        while not self.signals and time.monotonic() < min(self.last_line_at + _PAUSE, deadline):
-            read_outputs(0.05)
-
     def _watch(self) -> int:
-        release_memory()
+        deadline, is_ready = time.monotonic() + _READY_WITHIN, False
         while not self.signals:
-            read_outputs(1.0)
-            embedded.look_after()
+            read_outputs(1.0 if is_ready else 0.25)
             for child, deaths in self.deaths.items():
                 if (status := child.exit_status()) is None:
                     continue
+                if not is_ready:
+                    print_line(f"{child.name} did not start (exit status {status}); stopping. See its last lines.")
+                    return int(not self.signals)
                 if child is not self.worker or not child.is_ready():  # a provider may end a worker, not the server
                     deaths.append(time.monotonic())
                 if len(deaths) == _DEATHS and deaths[-1] - deaths[0] < _WITHIN:
@@ -119,7 +96,23 @@ class Server:
                 print_line(f"{child.name} died (exit status {status}); starting it again")
                 child.stop(0.0)  # its own children
                 child.start()
+            if is_ready:
+                embedded.look_after()
+            elif not (waiting := [child.name for child in self.deaths if not child.is_ready()]):
+                is_ready = True
+                self._tell_ready()
+            elif time.monotonic() > deadline:
+                print_line(f"{' and '.join(waiting)} not ready after {_READY_WITHIN:.0f} s; stopping")
+                return 1
         return 0
+
+    def _tell_ready(self) -> None:
+        deadline = time.monotonic() + _PAUSES_WITHIN
+        while not self.signals and time.monotonic() < min(self.last_line_at + _PAUSE, deadline):
+            read_outputs(0.05)
+        last = f"Carillon is ready: {self.address} (admin: {self.address}/admin/). Ctrl-C stops it."
+        print_line("\n".join(filter(None, (last, self.first_admin))))
+        release_memory()
 
     def _stop(self) -> None:
         print_line("Stopping beat, worker and web … (press Ctrl-C again to stop at once)")
