@@ -16,7 +16,6 @@ from prometheus_client.registry import Collector
 from common.database.postgres import query
 from common.redis import served_queues
 from schedules.beat import canary, heartbeat, periodic_runs, problems as clock_problems
-from schedules.firing import fire
 from work import health as work_health
 from work.backup import newest
 from work.broker import backlog
@@ -43,14 +42,13 @@ def health(request: HttpRequest) -> HttpResponse:
 def clock(request: HttpRequest) -> HttpResponse:
     """200 with "beat last seen 2 s ago"; 503 if no beat was seen for a minute, tasks do not run, or it is on hold."""
     try:
-        seen, now, problems = heartbeat.beat_last_seen(), fire.read_clock().now, clock_problems.sentences()
+        ago, problems = heartbeat.age(), clock_problems.sentences()
         if hold.is_on():
             return _plain("Carillon is on hold: release it on the page “Outages” of the admin.", 503)
     except Error:
         return _database_away()
-    if seen is None:
+    if ago is None:
         return _plain("No beat has been seen yet.", 503)
-    ago = (now - seen).total_seconds()
     is_well = ago <= heartbeat.STOPPED and not problems
     return _plain("\n".join([f"beat last seen {ago:.0f} s ago", *problems]), 200 if is_well else 503)
 
@@ -127,8 +125,7 @@ class Numbers(Collector):
             yield _gauge(f"carillon_{name}", text, "kind", numbers)
 
     def _clock(self) -> Iterator[Metric]:
-        if (seen := heartbeat.beat_last_seen()) is not None:
-            age = (fire.read_clock().now - seen).total_seconds()
+        if (age := heartbeat.age()) is not None:
             yield GaugeMetricFamily("carillon_beat_age_seconds", "Since any beat was seen.", value=max(0.0, age))
         yield GaugeMetricFamily("carillon_on_hold", "Nothing is done until it is released.", value=hold.is_on())
         if (past := newest.age()) is not None:

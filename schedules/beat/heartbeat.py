@@ -63,6 +63,14 @@ class HeartbeatWriter:
         self._next = time.monotonic() + EVERY
 
 
+def age() -> float | None:
+    """Seconds since any beat was seen, by the clock of the database; None: not yet."""
+    [row] = query(
+        "SELECT extract(epoch FROM now() - max(last_seen_at))::float8 AS seconds FROM schedules_heartbeat", None
+    )
+    return row.seconds
+
+
 def beat_last_seen() -> datetime | None:
     """The last heartbeat of any beat, on the database's clock; None if there is none."""
     return Heartbeat.objects.aggregate(seen=Max("last_seen_at"))["seen"]

@@ -1,14 +1,11 @@
 """Problems of the clock, for operators: no beat, periodic tasks that do not run, reminders that cannot be read."""
 
-from datetime import timedelta
 from functools import partial
 
-from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
 from common.database.postgres import query
-from schedules.beat import periodic_runs
-from schedules.models import Heartbeat
+from schedules.beat import heartbeat, periodic_runs
 from work.operators.problems import Problem, Words, page
 
 STOPPED = 30.0
@@ -25,8 +22,8 @@ SELECT s.id, s.error, s.user_id, count(*) OVER () AS count FROM (
 
 def beat() -> list[Problem]:
     """No beat was seen for half a minute, or ever."""
-    is_running = Heartbeat.objects.filter(last_seen_at__gt=Now() - timedelta(seconds=STOPPED)).exists()
-    return [] if is_running else [NO_BEAT]
+    age = heartbeat.age()
+    return [] if age is not None and age < STOPPED else [NO_BEAT]
 
 
 def _stopped() -> Words:
