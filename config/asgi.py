@@ -56,8 +56,6 @@ class Handler(ASGIHandler):
         super().load_middleware(is_async=False)
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            raise ValueError(f"Only HTTP is served, not {scope['type']}.")
         try:
             body = await self.read_body(receive)
         except RequestAborted:

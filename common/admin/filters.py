@@ -57,8 +57,9 @@ def newest_filter(
         parameter_name = name
 
         def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+            limited = _("%(label)s, of the newest %(count)s")
             return [
-                (value, str(label) if value in indexed else of_the_newest(str(label)))
+                (value, str(label) if value in indexed else limited % {"label": label, "count": grouped(NEWEST)})
                 for value, label in choices()
                 if value
             ]
@@ -70,11 +71,6 @@ def newest_filter(
             return queryset if value in indexed else newest(queryset)
 
     return Newest
-
-
-def of_the_newest(label: str) -> str:
-    """The label of a filter value that is limited to the newest rows."""
-    return _("%(label)s, of the newest %(count)s") % {"label": label, "count": grouped(NEWEST)}
 
 
 def newest(rows: QuerySet[Any]) -> QuerySet[Any]:

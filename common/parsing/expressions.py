@@ -5,7 +5,7 @@ An expression is a person's: it is short, and what it makes is spent from a budg
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -61,20 +61,15 @@ def _compiled(expression: str) -> ParsedResult:
         raise Invalid("expression_syntax", error=str(error).splitlines()[0]) from None
     except RecursionError:
         raise Invalid("expression_deep") from None
-    if len(nodes := list(_nodes(expression_tree.parsed))) > _MOST_NODES:
+    nodes: list[Mapping[str, Any]] = [expression_tree.parsed]
+    for node in nodes:  # which grows
+        nodes += [child for child in node["children"] if isinstance(child, Mapping)]
+    if len(nodes) > _MOST_NODES:
         raise Invalid("expression_complex")
     for node in nodes:
         if node["type"] == "function_expression" and node["value"] not in _FUNCTIONS:
             raise Invalid("expression_function", name=node["value"], names=", ".join(sorted(_FUNCTIONS)))
     return expression_tree
-
-
-def _nodes(node: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    waiting = [node]
-    while waiting:
-        one = waiting.pop()
-        yield one
-        waiting += [child for child in one["children"] if isinstance(child, Mapping)]
 
 
 def find(expression: str, document: Any, budget: Budget) -> Any:

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from config.embedded.var import is_private, say
+from config.embedded.var import CHECKOUT, say, var_dir
 
 _NAME = "pgserver"  # the account that the wheel itself would make
 
@@ -22,7 +22,7 @@ class Account(NamedTuple):
             status = directory.stat()
             if status.st_uid == self.uid:
                 continue
-            if is_private(directory):
+            if any(directory.is_relative_to(var) for var in (var_dir(), CHECKOUT / "var")):  # others must not read it
                 os.chown(directory, -1, self.gid)
                 directory.chmod(0o710)
             elif not status.st_mode & 0o001:

@@ -15,11 +15,6 @@ def var_dir() -> Path:
     return (CHECKOUT / (os.environ.get("CARILLON_VAR") or "var")).resolve()
 
 
-def is_private(directory: Path) -> bool:
-    """Whether `directory` is in `var/`, which other users must not read."""
-    return any(directory.is_relative_to(var) for var in (var_dir(), CHECKOUT / "var"))
-
-
 def close_var() -> None:
     """Remove the permissions of other users on `var/`, and on all that this process and its children write.
 

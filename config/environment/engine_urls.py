@@ -112,7 +112,12 @@ def redis(value: str) -> str:
     example = "redis://:password@127.0.0.1:6379/0"
     parts = split_url("REDIS_URL", value, example)
     given = _options("REDIS_URL", parts, example)
-    _check_server(parts, example)
+    if "sentinel" in parts.scheme:
+        problem = "names Sentinels as its host: they are an option, and the host is their name of the primary"
+        raise Misconfigured("REDIS_URL", problem, _SENTINELS)
+    is_socket = parts.scheme == "unix" and parts.path and not parts.hostname
+    if not is_socket and not (parts.scheme in {"redis", "rediss"} and parts.hostname):
+        raise Misconfigured("REDIS_URL", "does not start with redis:// or rediss:// and a host", example)
     if parts.scheme == "unix":
         number, tls = given.pop("db", "0"), {}
         example = "unix://:password@/run/redis.sock?db=0"
@@ -143,15 +148,6 @@ def _sentinels(given: dict[str, str]) -> dict[str, str]:
     if not all(re.fullmatch(r"[\w.-]+:\d{1,5}", host) for host in hosts.split(",")):
         raise Misconfigured("REDIS_URL", "has sentinels that are not each a host, “:” and a port", _SENTINELS)
     return {"sentinels": hosts}
-
-
-def _check_server(parts: SplitResult, example: str) -> None:
-    if "sentinel" in parts.scheme:
-        problem = "names Sentinels as its host: they are an option, and the host is their name of the primary"
-        raise Misconfigured("REDIS_URL", problem, _SENTINELS)
-    is_socket = parts.scheme == "unix" and parts.path and not parts.hostname
-    if not is_socket and not (parts.scheme in {"redis", "rediss"} and parts.hostname):
-        raise Misconfigured("REDIS_URL", "does not start with redis:// or rediss:// and a host", example)
 
 
 _REDISS = "rediss://:password@redis.internal:6379/0?ssl_ca_certs=/etc/ssl/redis.pem"

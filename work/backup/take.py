@@ -1,12 +1,9 @@
 """Take a backup: all of it from one snapshot, and at most one at a time."""
 
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
 from subprocess import PIPE
-from typing import Any, BinaryIO, cast
+from typing import BinaryIO, cast
 
-import psycopg
 from django.conf import settings
 from django.db import transaction
 
@@ -66,7 +63,10 @@ def back_up(target: str = "", only_if_due: bool = False) -> Backup | None:
 
 def _write(to: place.Place) -> Backup:
     programs = postgres.version("pg_dump")
-    with _snapshot() as (snapshot, reader):
+    with postgres.connect() as reader, reader.transaction():
+        reader.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        reader.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
+        [(snapshot,)] = reader.execute("SELECT pg_export_snapshot()").fetchall()
         [(taken_at, server)] = reader.execute(
             "SELECT now(), current_setting('server_version_num')::int / 10000"
         ).fetchall()
@@ -90,13 +90,3 @@ def _write(to: place.Place) -> Backup:
             with postgres.program("pg_dump", *options, stdout=PIPE) as process:
                 archive.write(manifest, cast(BinaryIO, process.stdout), counted)
     return Backup(taken_at=taken_at, name=name, size=counted.size)
-
-
-@contextmanager
-def _snapshot() -> Iterator[tuple[str, psycopg.Connection[Any]]]:
-    """The name of a snapshot, and a connection that reads it."""
-    with postgres.connect() as reader, reader.transaction():
-        reader.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-        reader.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
-        [(name,)] = reader.execute("SELECT pg_export_snapshot()").fetchall()
-        yield name, reader

@@ -26,7 +26,12 @@ class Command(BaseCommand):
             return
         try:
             if check:
-                self._check(check)
+                manifest = restore.check(check)
+                total, tables = grouped(sum(manifest["rows"].values())), len(manifest["rows"])
+                self.stdout.write(
+                    f"{check} is of {manifest['taken_at']}, by Carillon {manifest['carillon']}.\n"
+                    f"Restored and counted: {total} rows in {tables} tables, as its manifest says."
+                )
             elif not (target or settings.BACKUP_TO):
                 raise CommandError("Name a folder or s3://bucket/prefix, or set BACKUP_TO.")
             elif backup := take.back_up(target, only_if_due=if_due):
@@ -38,11 +43,3 @@ class Command(BaseCommand):
                 raise CommandError(f"No backup: {error}") from None
         except (BackupError, OSError) as error:
             raise CommandError(f"Failed: {error}") from None
-
-    def _check(self, file: str) -> None:
-        manifest = restore.check(file)
-        rows = manifest["rows"]
-        self.stdout.write(
-            f"{file} is of {manifest['taken_at']}, by Carillon {manifest['carillon']}.\n"
-            f"Restored and counted: {grouped(sum(rows.values()))} rows in {len(rows)} tables, as its manifest says."
-        )

@@ -75,15 +75,9 @@ class Command(BaseCommand):
             for name in sorted(KINDS)
             if options["kind"] in (None, name)
         ]
-        match verb:
-            case "list":
-                self._list(chosen)
-            case "replay":
-                self._replay(chosen, options)
-            case _:
-                self._discard(chosen, options)
+        {"list": self._list, "replay": self._replay, "discard": self._discard}[verb](chosen, options)
 
-    def _list(self, chosen: list[Which]) -> None:
+    def _list(self, chosen: list[Which], _options: dict[str, Any]) -> None:
         if chosen[0].cause or chosen[0].ids:
             self._list_letters(chosen)
             return
