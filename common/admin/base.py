@@ -107,6 +107,7 @@ class BaseAdmin(Related, SafeAdmin):
     show_facets = ShowFacets.NEVER
     list_per_page = list_max_show_all = 25  # a row of 8 KB takes 1 ms
     sortable_by: ClassVar[tuple[str, ...]] = ()
+    ordering: ClassVar[tuple[str, ...]] = ("-id",)
 
     owner: ClassVar[str]
     link_lookups: ClassVar[tuple[str, ...]] = ()

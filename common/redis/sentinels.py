@@ -40,13 +40,15 @@ def _classes(url: str, base: type[Any]) -> dict[str, Any]:
     return {"connection_class": type(kind.__name__, (kind,), {"sentinels": hosts, "primary": parts.hostname})}
 
 
-class ToPrimary(Connection):
+class _Named:
     sentinels: Any
     primary: str
 
     def __init__(self, sentinels: str = "", **options: Any) -> None:
-        super().__init__(**options)  # type: ignore[no-untyped-call]  # redis has no types here
+        super().__init__(**options)
 
+
+class ToPrimary(_Named, Connection):
     def connect_check_health(self, check_health: bool = True, retry_socket_connect: bool = True) -> None:
         if not self.is_connected:
             requested = _sentinel(self.sentinels, sentinel_kwargs=_PATIENCE_SYNC)
@@ -57,13 +59,7 @@ class ToPrimary(Connection):
         super().connect_check_health(check_health, retry_socket_connect)
 
 
-class AsyncToPrimary(AsyncConnection):
-    sentinels: Any
-    primary: str
-
-    def __init__(self, sentinels: str = "", **options: Any) -> None:
-        super().__init__(**options)
-
+class AsyncToPrimary(_Named, AsyncConnection):
     async def connect_check_health(self, check_health: bool = True, retry_socket_connect: bool = True) -> None:
         if not self.is_connected:
             requested = _async_sentinel(self.sentinels, sentinel_kwargs=_PATIENCE_ASYNC)

@@ -155,8 +155,9 @@ def networks(name: str) -> list[str]:
 
 def url(name: str, default: str = "") -> str:
     """A web address: http or https, with a host; empty: none."""
-    value = text(name, default)
-    return _web_address(name, value) if value else ""
+    if value := text(name, default):
+        split_url(name, value, "https://carillon.example.org", "http", "https")
+    return value
 
 
 def origin(name: str, default: str) -> str:
@@ -169,18 +170,14 @@ def origins(name: str) -> list[str]:
     return [_origin(name, one, "as browsers send it in Origin") for one in listing(name, [])]
 
 
-def _web_address(name: str, value: str) -> str:
-    split_url(name, value, "https://carillon.example.org", "http", "https")
-    return value
-
-
 def _origin(name: str, value: str, why: str) -> str:
-    address = _web_address(name, value).rstrip("/").lower()
-    parts = urlsplit(address)
+    example = "https://carillon.example.org"
+    address = value.rstrip("/").lower()
+    parts = split_url(name, address, example, "http", "https")
     with suppress(UnicodeError):
         if punycode(parts.hostname or "") and parts.netloc == address.partition("://")[2] and "@" not in address:
             return address
-    raise Misconfigured(name, f"must name a host without a path, {why}", "https://carillon.example.org")
+    raise Misconfigured(name, f"must name a host without a path, {why}", example)
 
 
 def mailbox(name: str) -> str:

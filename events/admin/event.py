@@ -48,7 +48,6 @@ class EventRecord(WorkAdmin):
 @admin.register(Event)
 class EventAdmin(EventRecord):
     list_display = ("type", "state_label", "why", "source", "person", "occurred", "tries", "available")
-    link_lookups = ("user__id__exact",)
     empty_text = _("No event was published yet.")
 
 

@@ -101,7 +101,6 @@ class BatchRecord(WorkAdmin):
 @admin.register(Batch)
 class BatchAdmin(BatchRecord):
     list_display = ("title", "state_label", "person", "audience", "size", "told", "progress", "ended")
-    link_lookups = ("user__id__exact",)
     empty_text = _("Nobody has told many people at once yet.")
 
 

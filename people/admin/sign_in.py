@@ -33,7 +33,6 @@ class EmailAddressAdmin(BaseAdmin, StockEmailAddressAdmin):  # type: ignore[misc
     list_select_related = ("user",)
     search_help_text = ByPersonAdmin.search_help_text
     actions = None  # stock's action verifies addresses without a confirmation
-    ordering = ("-id",)
     raw_id_fields = ()
     autocomplete_fields = ("user",)
     empty_text = _("No addresses yet.")

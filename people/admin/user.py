@@ -51,7 +51,6 @@ class OwnedAdmin(ReadOnlyAdmin):
 
     owner = "user"
     related: ClassVar[tuple[str, ...]] = ("user",)
-    ordering = ("-id",)
     link_lookups: ClassVar[tuple[str, ...]] = ("user__id__exact",)
     search_fields: ClassVar[tuple[str, ...]] = ("id",)
     search_help_text: StrOrPromise = _("An id, or the beginning of a person's email address.")
@@ -80,7 +79,6 @@ class UserAdmin(BaseAdmin, StockUserAdmin):  # type: ignore[misc, type-arg]  # d
     change_password_form = AdminPasswordChangeForm
     list_display = ("email", "name", "time_zone", "is_active", "is_staff", "is_team", "joined", "rows")
     list_filter = ("is_staff", "is_active", "is_team")
-    ordering = ("-id",)
     search_fields = ("email",)
     search_help_text = _("The beginning of an email address.")
     filter_horizontal = ()

@@ -32,7 +32,6 @@ class OccurrenceAdmin(ReadOnlyAdmin):
     list_display = ("slot", "to_schedule", "outcome_label", "why", "person", "fired", "lateness", "result")
     related = ("schedule__user",)
     list_filter = (Outcome, Reason, Period)
-    ordering = ("-id",)
     link_lookups = ("schedule__id__exact",)
     fieldsets = (
         section(None, "why", "outcome_label", ("to_schedule", "person"), ("slot", "fired"), ("lateness", "result")),

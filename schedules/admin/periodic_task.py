@@ -110,7 +110,6 @@ class PeriodicTaskAdmin(BaseAdmin):
     list_display = ("label", "is_enabled", "to_schedule", "timing", "last_run", "runs", "one_off")
     list_filter = (Which,)
     list_disable_select_all = True  # there may be a million
-    ordering = ("-id",)
     search_fields = ("name",)
     search_help_text = gettext_lazy("The beginning of a name, or a schedule's id.")
     autocomplete_fields = ("interval", "crontab", "clocked")

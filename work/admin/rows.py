@@ -57,7 +57,7 @@ class WorkAdmin(ReadOnlyAdmin):
     open: ClassVar[tuple[Q, Q]] = (Q(wake_at__isnull=False), Q(lease_until__isnull=False))
     list_display: ClassVar[tuple[str, ...]] = ("state_label", "why", "tries", "available", "key")
     list_filter: tuple[type, ...] = (Period,)
-    ordering = ("-id",)
+    link_lookups: ClassVar[tuple[str, ...]] = ("user__id__exact",)
     search_fields = ("id",)
     search_help_text = gettext_lazy("An idempotency key.")
     state_label: Any
