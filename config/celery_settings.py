@@ -31,7 +31,7 @@ CELERY_TIMEZONE = "UTC"
 
 
 def beat_schedule(with_canary: bool) -> dict[str, dict[str, Any]]:
-    """The periodic tasks by name. Those of `work/periodic.py` rest while they have nothing to do."""
+    """The periodic tasks by name. Those of `work/broker/periodic.py` rest while they have nothing to do."""
     own = {"canary": _every(60.0, "schedules.canary", expires=60)} if with_canary else {}
     return own | {
         "rescue": _every(5.0, "work.rescue", expires=30),

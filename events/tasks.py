@@ -7,7 +7,7 @@ from events.kinds.digest import DIGEST
 from events.kinds.event import EVENT
 from events.kinds.step import STEP
 from notifications.changes import feed
-from work import periodic
+from work.broker import periodic
 from work.retention import Retention
 from work.tasks import task_of
 

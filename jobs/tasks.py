@@ -11,7 +11,7 @@ from jobs.batches.kind import BATCH
 from jobs.checks.kind import JOB
 from jobs.kinds.base import LONGEST_FRESH
 from jobs.models import Batch, Result
-from work import periodic
+from work.broker import periodic
 from work.retention import Retention
 from work.tasks import task_of
 

@@ -9,7 +9,7 @@ from notifications.changes import feed, status_webhooks
 from notifications.channels import owner_notices
 from notifications.deliveries import fallback, shown
 from notifications.deliveries.kind import DELIVERY
-from work import periodic
+from work.broker import periodic
 from work.retention import Retention
 from work.tasks import task_of
 

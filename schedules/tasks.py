@@ -8,7 +8,7 @@ from schedules.beat import canary, periodic_runs
 from schedules.changes import retention
 from schedules.firing import early_messages, fire
 from schedules.parts import mirror
-from work import periodic
+from work.broker import periodic
 
 signals.task_success.connect(periodic_runs.note)
 

@@ -8,7 +8,7 @@ from watches import tell
 from watches.models.watch import DOWNTIME_DAYS
 from watches.status_pages import subscribers
 from watches.status_pages.mail import STATUS_MAIL
-from work import periodic
+from work.broker import periodic
 from work.retention import Retention
 from work.tasks import task_of
 

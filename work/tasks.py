@@ -9,9 +9,9 @@ from celery import Task, shared_task
 from celery.exceptions import Retry
 from django.utils import timezone
 
-from work import dead_letters, periodic, totals
+from work import dead_letters, totals
 from work.backup import newest
-from work.broker import wakes
+from work.broker import periodic, wakes
 from work.engine import rescue as rescuing, runner
 from work.engine.runner import TryAgain
 from work.kinds import Kind

@@ -17,11 +17,10 @@ from events.runs import operators
 from notifications.deliveries.kind import DELIVERY
 from schedules.beat import heartbeat, outages, problems as clock
 from schedules.models import Heartbeat
-from work import health
 from work.admin.health import may_see
 from work.backup import newest
 from work.kinds import KINDS
-from work.operators import problems
+from work.operators import health, problems
 from work.reasons import Reason
 
 _KEY = "dashboard"

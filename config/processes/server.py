@@ -182,7 +182,7 @@ def _load() -> None:
 # What the children would import each for itself.
 _SHARED = (
     *("config.startup", "config.web.body_limit", "config.web.request_head", "config.web.response_headers"),
-    *("config.web.unavailable", "people.middleware", "common.redis.cache", "common.web.message_cookie"),
+    *("config.web.unavailable", "people.middleware", "common.redis.cache", "config.web.message_cookie"),
     *("schedules.beat.scheduler", "schedules.web.context", "psycopg_pool", "django_celery_results.backends.database"),
     *("django.contrib.staticfiles.storage", "django.contrib.messages.storage.fallback"),
     *("uvicorn.main", "uvicorn.protocols.http.httptools_impl", "uvicorn.loops.uvloop", "uvicorn.lifespan.off"),

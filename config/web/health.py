@@ -16,11 +16,11 @@ from prometheus_client.registry import Collector
 from common.database.postgres import query
 from common.redis import served_queues
 from schedules.beat import canary, heartbeat, periodic_runs, problems as clock_problems
-from work import health as work_health
 from work.backup import newest
 from work.broker import backlog
 from work.engine import hold
 from work.models import Total
+from work.operators import health as work_health
 
 _LARGEST = 20
 _TABLES = """

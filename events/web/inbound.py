@@ -15,10 +15,10 @@ from django.views.decorators.http import require_POST
 
 from common.database import encryption
 from common.forms.not_possible import NotPossible
+from common.forms.problem import problem
 from common.parsing import strict_json
 from common.redis import request_limiter, request_slots
 from common.redis.request_slots import READ
-from common.web.problem import problem
 from events.inbound import addresses, mapping, receive
 from events.inbound.forms import InboundForm, SampleForm
 from events.inbound.mapping import InboundAnswer

@@ -10,9 +10,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST
 
+from common.forms.problem import problem
 from common.parsing import strict_json
 from common.redis import request_limiter
-from common.web.problem import problem
 from notifications.deliveries import boards
 from notifications.deliveries.boards import BoardRefused, MessageForm
 from notifications.models import Channel

@@ -27,7 +27,7 @@ from schedules.beat.beat_log import BeatLog
 from schedules.beat.heartbeat import HeartbeatWriter
 from schedules.firing import early_messages, fire
 from schedules.parts import mirror
-from work import periodic
+from work.broker import periodic
 
 log = get_logger(__name__)
 

@@ -20,7 +20,7 @@ from notifications.models import Channel, Delivery
 from people.models import User
 from schedules.models import Heartbeat
 from tests.make import NOON, happen, make_channel, make_delivery, make_schedule, make_user, signed_in
-from work import health
+from work.operators import health
 
 pytestmark = pytest.mark.django_db
 

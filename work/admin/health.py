@@ -13,8 +13,8 @@ from common.admin import columns, rights
 from common.admin.pages import page
 from common.texts.numbers import grouped
 from people.models import User
-from work import health
 from work.kinds import KINDS, Kind
+from work.operators import health
 from work.totals import DAY, HOUR
 
 _LINES = 10

@@ -1,1 +1,1 @@
-"""The broker: publishing, waking, transport, and how busy a worker is."""
+"""The broker: publishing, waking, transport, what beat has to send, and how busy a worker is."""

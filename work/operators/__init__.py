@@ -1,1 +1,1 @@
-"""For operators: problems as they come, and a summary each day."""
+"""For operators: how work goes, problems as they come, and a summary each day."""

@@ -20,10 +20,10 @@ from redis.exceptions import RedisError
 from common.database.postgres import column, query
 from common.redis import client, served_queues
 from common.texts.numbers import grouped
-from work import health
 from work.backup import newest
 from work.broker import backlog
 from work.kinds import KINDS, Kind, of_all
+from work.operators import health
 from work.reasons import Reason
 
 UNSERVED = 45

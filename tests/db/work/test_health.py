@@ -20,9 +20,10 @@ from events.models import Event
 from notifications.deliveries.kind import DELIVERY
 from notifications.models import Attempt, Delivery
 from tests.make import happen, make_channel, make_delivery, make_user, send_now, signed_in, without_triggers
-from work import health, totals
+from work import totals
 from work.kinds import KINDS
 from work.models import Rollup
+from work.operators import health
 from work.totals import DAY, HOUR, MINUTE
 
 pytestmark = pytest.mark.django_db

@@ -20,7 +20,7 @@ from people import tokens
 from schedules.beat import scheduler
 from tests.db.schedules.beat.test_beat import hours_ago, make_beat, make_stock_entry, ticks
 from tests.make import NOON, make_channel, make_delivery, make_user
-from work import periodic
+from work.broker import periodic
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

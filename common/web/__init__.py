@@ -1,1 +1,0 @@
-"""Parts of pages that every app uses."""
