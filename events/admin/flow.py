@@ -9,7 +9,6 @@ from django.utils.translation import gettext as _, gettext_lazy
 
 from common.admin import columns
 from common.admin.base import ReadOnlyInline
-from common.admin.columns import section
 from common.admin.filters import newest_filter
 from events.kinds.step import STEP
 from events.models import FailedStep, FlowEffect, Run, Step
@@ -54,9 +53,9 @@ class RunAdmin(OwnedAdmin):
     list_disable_select_all = True  # each is ended in its own transaction
     list_filter = (newest_filter("status", lambda: list(Run.Status.choices)),)
     fieldsets = (
-        section(None, ("flow", "key"), ("person", "state_label"), "why", "trace"),
-        section(gettext_lazy("Now"), "state", ("waits_for", "until"), ("applied", "begun")),
-        section(gettext_lazy("Its row"), ("id", "version"), ("created", "changed")),
+        columns.section(None, ("flow", "key"), ("person", "state_label"), "why", "trace"),
+        columns.section(gettext_lazy("Now"), "state", ("waits_for", "until"), ("applied", "begun")),
+        columns.section(gettext_lazy("Its row"), ("id", "version"), ("created", "changed")),
     )
     inlines = (StepInline, RunEffectInline)
     empty_text = gettext_lazy("No flow has handled an event yet.")

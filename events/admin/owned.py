@@ -11,7 +11,6 @@ from django.utils.translation import gettext as _, gettext_lazy
 
 from common.admin import columns
 from common.admin.base import ReadOnlyAdmin
-from common.admin.columns import section
 from common.admin.filters import Period
 from events.models import InboundAddress, InboundRequest, RegisteredType, Topic
 from events.topics import changes
@@ -22,8 +21,8 @@ from people.admin.user import OwnedAdmin, to_person
 class TopicAdmin(OwnedAdmin):
     list_display = ("name", "slug", "person", "subscribers", "access", "created")
     fieldsets = (
-        section(None, ("name", "slug"), "description", ("person", "access"), ("subscribers", "created")),
-        section(gettext_lazy("Says"), "title", "body"),
+        columns.section(None, ("name", "slug"), "description", ("person", "access"), ("subscribers", "created")),
+        columns.section(gettext_lazy("Says"), "title", "body"),
     )
     search_fields = ("name",)
     empty_text = gettext_lazy("No topics yet. People create them on their own pages.")
@@ -45,9 +44,9 @@ class TopicAdmin(OwnedAdmin):
 class RegisteredTypeAdmin(OwnedAdmin):
     list_display = ("name", "person", "whose", "misfits", "emitted_by", "handled_by", "made")
     fieldsets = (
-        section(None, ("name", "version"), "summary", ("person", "whose"), ("misfits", "made"), "id"),
-        section(gettext_lazy("For people"), ("emitted_by", "handled_by")),
-        section(gettext_lazy("Schema"), "data_schema"),
+        columns.section(None, ("name", "version"), "summary", ("person", "whose"), ("misfits", "made"), "id"),
+        columns.section(gettext_lazy("For people"), ("emitted_by", "handled_by")),
+        columns.section(gettext_lazy("Schema"), "data_schema"),
     )
     empty_text = gettext_lazy("No types yet. People register them on their own pages.")
 

@@ -13,7 +13,6 @@ from unfold.decorators import action as button
 
 from common.admin import columns, owner_form
 from common.admin.base import ReadOnlyInline, as_uuid
-from common.admin.columns import section
 from common.texts.state_words import labelled
 from events.inputs.rule_form import RuleForm
 from events.models import Effect, Rule
@@ -53,12 +52,12 @@ class RuleAdmin(OwnedAdmin):
     list_disable_select_all = True  # each is switched in its own transaction
     link_lookups = ("user__id__exact", "channels__id__exact")
     fieldsets = (
-        section(None, "name", ("person", "state_label"), "rows"),
-        section(gettext_lazy("When"), "words", "only_if"),
-        section(gettext_lazy("Says"), "title", "body"),
-        section(gettext_lazy("Sends to"), ("to_channels", "how_many"), "urgent"),
-        section(gettext_lazy("How often"), "how_often"),
-        section(gettext_lazy("Its row"), ("id", "version"), ("created", "changed"), "deleted"),
+        columns.section(None, "name", ("person", "state_label"), "rows"),
+        columns.section(gettext_lazy("When"), "words", "only_if"),
+        columns.section(gettext_lazy("Says"), "title", "body"),
+        columns.section(gettext_lazy("Sends to"), ("to_channels", "how_many"), "urgent"),
+        columns.section(gettext_lazy("How often"), "how_often"),
+        columns.section(gettext_lazy("Its row"), ("id", "version"), ("created", "changed"), "deleted"),
     )
     search_fields = ("name",)
     inlines = (EffectInline,)

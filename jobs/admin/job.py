@@ -9,7 +9,6 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext, gettext_lazy as _
 
 from common.admin import columns
-from common.admin.columns import section
 from common.admin.filters import newest_filter
 from common.texts.numbers import grouped
 from common.texts.state_words import labelled, state_word
@@ -119,8 +118,8 @@ class ConnectionAdmin(OwnedAdmin):
     deferred = ("sealed_secrets",)
     list_filter = (KindFilter,)
     fieldsets = (
-        section(None, ("label", "kind_name"), "address_summary", ("person", "state"), "why", "rows"),
-        section(_("Instants"), ("created", "verified"), ("working", "failing"), ("disabled", "removed")),
+        columns.section(None, ("label", "kind_name"), "address_summary", ("person", "state"), "why", "rows"),
+        columns.section(_("Instants"), ("created", "verified"), ("working", "failing"), ("disabled", "removed")),
     )
     empty_text = _("Nobody has connected anything yet.")
 

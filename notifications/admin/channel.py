@@ -13,7 +13,6 @@ from django.utils.translation import gettext as _, gettext_lazy, ngettext
 
 from common.admin import columns, confirm
 from common.admin.base import as_uuid
-from common.admin.columns import section
 from common.admin.filters import newest_filter
 from common.texts.state_words import labelled
 from notifications.admin import cells
@@ -42,10 +41,10 @@ class ChannelAdmin(OwnedAdmin):
     list_filter = (ChannelState, cells.ProviderFilter)
     list_disable_select_all = True  # each belongs to one person
     fieldsets: Any = (
-        section(None, ("label", "provider_name"), "address_summary", ("person", "state"), "rows"),
-        section(gettext_lazy("Settings"), "on_unknown"),
-        section(gettext_lazy("Instants"), ("created", "verified"), ("failing", "disabled"), "disabled_reason"),
-        section(gettext_lazy("Ended"), ("unsubscribed", "removed")),
+        columns.section(None, ("label", "provider_name"), "address_summary", ("person", "state"), "rows"),
+        columns.section(gettext_lazy("Settings"), "on_unknown"),
+        columns.section(gettext_lazy("Instants"), ("created", "verified"), ("failing", "disabled"), "disabled_reason"),
+        columns.section(gettext_lazy("Ended"), ("unsubscribed", "removed")),
     )
     readonly_fields = [name for name in flatten_fieldsets(fieldsets) if name != "on_unknown"]
     empty_text = gettext_lazy("No channels yet. Each new account gets an inbox.")

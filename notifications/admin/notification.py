@@ -9,7 +9,6 @@ from django.utils.translation import gettext, gettext_lazy as _
 
 from common.admin import columns
 from common.admin.base import ReadOnlyInline, as_uuid
-from common.admin.columns import section
 from common.admin.filters import Period, newest_filter
 from notifications.admin import cells
 from notifications.models import Channel, Delivery, Notification, sort_channels
@@ -47,7 +46,7 @@ class NotificationAdmin(OwnedAdmin):
     link_lookups = ("user__id__exact", "origin_id", "batch_id")
     inlines = (DeliveryInline,)
     fieldsets: Any = (
-        section(
+        columns.section(
             None,
             "subject",
             "body",
@@ -58,7 +57,7 @@ class NotificationAdmin(OwnedAdmin):
             "order",
             "trace",
         ),
-        section(_("Technical details"), ("id", "batch_id")),
+        columns.section(_("Technical details"), ("id", "batch_id")),
     )
     search_help_text = _("A notification's id, a batch, or the beginning of a person's email address.")
     empty_text = _("No notifications yet. Each reminder that is due records one.")

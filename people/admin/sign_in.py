@@ -42,9 +42,6 @@ class EmailAddressAdmin(BaseAdmin, StockEmailAddressAdmin):  # type: ignore[misc
     def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
         return rows.filter(user__in=person_ids(term))
 
-    def get_search_fields(self, request: HttpRequest) -> list[str]:
-        return ["email"]
-
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         """The person is fixed. Only a superuser may verify an address."""
         fixed = () if obj is None else ("user",)

@@ -18,7 +18,6 @@ from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationFo
 
 from common.admin import columns
 from common.admin.base import BaseAdmin, ReadOnlyAdmin, as_uuid
-from common.admin.columns import section
 from common.admin.damaged import SafeAdmin
 from common.admin.filters import Period, newest, newest_filter
 from common.texts.types import StrOrPromise
@@ -85,12 +84,12 @@ class UserAdmin(BaseAdmin, StockUserAdmin):  # type: ignore[misc, type-arg]  # d
     autocomplete_fields = ("groups",)
     readonly_fields = ("joined", "last_login", "rows")
     fieldsets = (
-        section(None, "email", "name", "language", "time_zone", "password"),
-        section(_("Rows"), "rows", ("joined", "last_login")),
-        section(_("Quota"), ("events_per_day", "event_megabytes_per_day")),
-        section(_("Admin access"), "is_active", "is_staff", "is_superuser", "groups"),
+        columns.section(None, "email", "name", "language", "time_zone", "password"),
+        columns.section(_("Rows"), "rows", ("joined", "last_login")),
+        columns.section(_("Quota"), ("events_per_day", "event_megabytes_per_day")),
+        columns.section(_("Admin access"), "is_active", "is_staff", "is_superuser", "groups"),
     )
-    add_fieldsets = (section(None, "email", "name", "password1", "password2"),)
+    add_fieldsets = (columns.section(None, "email", "name", "password1", "password2"),)
     empty_text = _("No accounts yet.")
     actions = ("sign_out",)
 

@@ -11,7 +11,6 @@ from django.utils.translation import gettext_lazy as _
 
 from common.admin import columns
 from common.admin.base import ReadOnlyAdmin, as_uuid
-from common.admin.columns import section
 from common.admin.filters import Period, newest_filter
 from common.texts.state_words import labelled
 from common.times import durations
@@ -34,8 +33,10 @@ class OccurrenceAdmin(ReadOnlyAdmin):
     list_filter = (Outcome, Reason, Period)
     link_lookups = ("schedule__id__exact",)
     fieldsets = (
-        section(None, "why", "outcome_label", ("to_schedule", "person"), ("slot", "fired"), ("lateness", "result")),
-        section(_("Technical details"), ("id", "version")),
+        columns.section(
+            None, "why", "outcome_label", ("to_schedule", "person"), ("slot", "fired"), ("lateness", "result")
+        ),
+        columns.section(_("Technical details"), ("id", "version")),
     )
     search_fields = ("id",)
     search_help_text = _("A batch (the id of an occurrence), or a schedule's id.")

@@ -24,7 +24,6 @@ from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from common.admin import columns
 from common.admin.base import BaseAdmin, ReadOnly, ReadOnlyAdmin, as_uuid
-from common.admin.columns import section
 from common.admin.damaged import SafeAdmin
 from common.admin.filters import newest_filter
 from notifications.admin import cells
@@ -132,10 +131,10 @@ class PeriodicTaskAdmin(BaseAdmin):
         if _schedule(obj) is None:
             return super().get_fieldsets(request, obj)
         return (
-            section(None, "label", "to_schedule", "is_enabled"),
-            section(_("When"), "description", "timing", ("start_time", "expires"), "one_off"),
-            section(_("Runs"), ("last_run", "runs")),
-            section(_("What beat sends"), "task", "args"),
+            columns.section(None, "label", "to_schedule", "is_enabled"),
+            columns.section(_("When"), "description", "timing", ("start_time", "expires"), "one_off"),
+            columns.section(_("Runs"), ("last_run", "runs")),
+            columns.section(_("What beat sends"), "task", "args"),
         )
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:

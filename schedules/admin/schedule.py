@@ -19,7 +19,6 @@ from unfold.decorators import action as button
 
 from common.admin import columns, owner_form, rights
 from common.admin.base import ReadOnlyAdmin, ReadOnlyInline, as_uuid
-from common.admin.columns import section
 from common.admin.filters import newest_filter
 from common.texts.state_words import labelled
 from notifications.admin import cells
@@ -74,8 +73,8 @@ class ScheduleAdmin(OwnedAdmin):
     list_disable_select_all = True  # each is paused in its own transaction
     link_lookups = ("user__id__exact", "channels__id__exact")
     fieldsets = (
-        section(None, "title", "body", ("person", "state_label"), "tag_list", "error", "rows"),
-        section(
+        columns.section(None, "title", "body", ("person", "state_label"), "tag_list", "error", "rows"),
+        columns.section(
             gettext_lazy("When"),
             "words",
             ("kind", "time_zone"),
@@ -84,10 +83,10 @@ class ScheduleAdmin(OwnedAdmin):
             "excluded",
             ("max_count", "urgent"),
         ),
-        section(gettext_lazy("Slots"), ("next_slot", "last_fired"), ("times_sent", "snoozed")),
-        section(gettext_lazy("Late, missed, spread"), ("misfire", "grace"), ("spread", "stale_after")),
-        section(gettext_lazy("Sends to"), "to_channels", "how_many"),
-        section(gettext_lazy("Its row"), ("id", "version"), ("created", "changed"), "deleted"),
+        columns.section(gettext_lazy("Slots"), ("next_slot", "last_fired"), ("times_sent", "snoozed")),
+        columns.section(gettext_lazy("Late, missed, spread"), ("misfire", "grace"), ("spread", "stale_after")),
+        columns.section(gettext_lazy("Sends to"), "to_channels", "how_many"),
+        columns.section(gettext_lazy("Its row"), ("id", "version"), ("created", "changed"), "deleted"),
     )
     search_fields = ("title",)
     search_help_text = gettext_lazy("Words of a title, the beginning of the owner's email address, or a schedule's id.")

@@ -45,9 +45,6 @@ class InterventionAdmin(ReadOnlyAdmin):
     )
     empty_text = gettext_lazy("No dead letter was replayed or discarded yet.")
 
-    def search(self, rows: Any, term: str) -> Any:
-        return rows.none()
-
     def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
         row = Intervention.objects.filter(pk=object_id).first() if object_id.isdecimal() else None
         if row is not None and row.kind not in KINDS:
