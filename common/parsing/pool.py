@@ -28,6 +28,7 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, TypeVarTuple
+from weakref import WeakValueDictionary
 
 from common.parsing.budget import OverBudget
 
@@ -149,13 +150,10 @@ class _Answers(pickle.Unpickler):
 
 
 class _Slots:
-    """A semaphore that is handed to whoever has waited longest; threading's goes to whoever asks first again.
-
-    `callers` are counted by its owner.
-    """
+    """A semaphore that is handed to whoever has waited longest; threading's goes to whoever asks first again."""
 
     def __init__(self, free: int) -> None:
-        self._lock, self._free, self.callers = threading.Lock(), free, 0
+        self._lock, self._free = threading.Lock(), free
         self._waiting: deque[threading.Event] = deque()
 
     @contextmanager
@@ -193,7 +191,7 @@ class _Pool:
         self._lock = threading.Lock()
         self._quick, self._slow = _Slots(_QUICK), _Slots(1)
         self._slow_until: dict[Hashable, float] = {}
-        self._turns: dict[Hashable, _Slots] = {}
+        self._turns: WeakValueDictionary[Hashable, _Slots] = WeakValueDictionary()  # each lives while somebody has it
         self._idle: list[_Child] = []
         self._tidies = False
 
@@ -237,15 +235,8 @@ class _Pool:
             return
         with self._lock:
             turn = self._turns.setdefault(person, _Slots(1))
-            turn.callers += 1
-        try:
-            with turn.one(_PATIENCE / 2):
-                yield
-        finally:
-            with self._lock:
-                turn.callers -= 1
-                if not turn.callers:
-                    del self._turns[person]
+        with turn.one(_PATIENCE / 2):
+            yield
 
     def _give_back(self, child: _Child) -> None:
         if not child.goes_on:
