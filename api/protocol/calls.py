@@ -79,7 +79,7 @@ def handle(
     @wraps(run)
     def handled(request: ApiRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         try:
-            refused = _admit(request, parameters(request))
+            refused = _admit(request, parameters)
             response = refused or _once(request, partial(run, request, *args, **kwargs))
         except Exception as error:
             response = problem_of(request, error).response()
@@ -102,7 +102,7 @@ def handle(
     return handled
 
 
-def _admit(request: ApiRequest, parameters: Container[str]) -> HttpResponse | None:
+def _admit(request: ApiRequest, parameters: Callable[[HttpRequest], Container[str]]) -> HttpResponse | None:
     """Check the token and count the call. Returns the response to one that waits, or has waited in vain."""
     request.auth = token = access.authenticate(request)
     kind, refusal = (READ, too_many_at_once) if request.method in request_slots.SAFE else (CHANGE, busy)
@@ -113,7 +113,7 @@ def _admit(request: ApiRequest, parameters: Container[str]) -> HttpResponse | No
     refused = request_slots.enter(request, kind, token.user_id, lambda: refusal().response(), request.counted)
     if not request.verdict.allowed:
         raise too_many(request.verdict, "This token", "messages" if by_messages else "requests")
-    if unknown := [name for name in request.GET if name not in parameters]:
+    if unknown := [name for name in request.GET if name not in parameters(request)]:
         raise invalid(*(FieldError(f"query.{name}", "There is no such parameter.") for name in unknown))
     return refused
 
