@@ -187,7 +187,7 @@ def _shifted(lengths: list[Step], since: Day, sign: int, today: date) -> Day | N
     if not since.can_shift or any(unit not in units for _, unit in lengths):
         return None
     if since.weekdays:
-        since = _coming(1, since.weekdays[0], today)
+        since = replace(_coming(1, since.weekdays[0], today), part=since.part)
     return replace(since, shift=tuple((number * sign, unit) for number, unit in lengths))
 
 
