@@ -17,7 +17,7 @@ from schedules.firing.holidays import Holidays, Span
 from schedules.models import Schedule
 from schedules.parts import slots, words
 from schedules.parts.slots import Slots
-from schedules.rules import DatedRule, Timetable, Work, WorkingDays, civil
+from schedules.rules import Timetable, Work, civil
 from schedules.rules.interval import Interval
 
 # What comes more often on a day is given as several times together; they are counted up to `_COUNTED` a day.
@@ -102,21 +102,23 @@ class Forecast:
         """
         first, rule = self.first or begin, self.coming.timetable.rule
         is_plain = self.coming.left is None and not self.coming.timetable.excluded
-        if self.coming.left is None and isinstance(rule, DatedRule | WorkingDays) and rule.is_dated:
-            return zip(self._of_dates(rule, max(begin, first), end, work), repeat(None))
+        if self.coming.left is None and (slots := self._of_dates(max(begin, first), end, work)) is not None:
+            return zip(slots, repeat(None))
         if is_plain and isinstance(rule, Interval) and rule.step * _LISTED < _DAY:
             return self._of_interval(rule.step, max(begin, first), end, zone, work)
         return self._searched(begin, end, zone, work)
 
-    def _of_dates(self, rule: DatedRule | WorkingDays, begin: datetime, end: datetime, work: Work) -> list[datetime]:
-        timetable = self.coming.timetable
-        work.spend(_SEARCH + (end - begin) // _DAY // 2)
+    def _of_dates(self, begin: datetime, end: datetime, work: Work) -> list[datetime] | None:
+        timetable, days = self.coming.timetable, (end - begin) // _DAY
         begin = max(edge for edge in (begin, timetable.starts, self.coming.snoozed_until) if edge is not None)
         if timetable.ends is not None:
             end = min(end, timetable.ends + civil.TICK)
-        slots = rule.between(begin, end)
+        if (slots := timetable.rule.between(begin, end)) is None:
+            return None
+        work.spend(_SEARCH + days // 2)
         if timetable.excluded:
-            slots = [slot for slot in slots if civil.local(rule.zone, slot).date() not in timetable.excluded]
+            zone = timetable.rule.zone
+            slots = [slot for slot in slots if civil.local(zone, slot).date() not in timetable.excluded]
         return [slot for slot in slots if slot not in self.coming.settled] if self.coming.settled else slots
 
     def _of_interval(

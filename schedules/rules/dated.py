@@ -42,8 +42,6 @@ def read_day(day: object, short: object) -> tuple[int, str]:
 class DatedRule(CivilRule):
     """At `time` on each date that it `is_on`."""
 
-    is_dated: ClassVar[bool] = True
-
     time: time
 
     @abstractmethod
@@ -67,7 +65,7 @@ class DatedRule(CivilRule):
         return self.repetition.describe()
 
     def between(self, begin: datetime, end: datetime) -> list[datetime]:
-        """The slots in [begin, end), both aware, in order: those that `next_after` finds, at a fraction of the cost."""
+        """Those that `next_after` finds, at a fraction of the cost."""
         slots = _slots(self, civil.local(self.zone, begin).date(), civil.local(self.zone, end).date())
         return slots[bisect_left(slots, begin) : bisect_left(slots, end)]
 

@@ -80,6 +80,10 @@ class Rule(ABC):
     def clock_change(self, slot: datetime) -> ClockChange | None:
         """Return the effect of a clock change on this slot, if any."""
 
+    def between(self, begin: datetime, end: datetime) -> list[datetime] | None:
+        """The slots in [begin, end), both aware, in order; None for a rule that searches for each of them."""
+        return None
+
     @property
     def is_elapsed(self) -> bool:
         """Whether it also fires while the clock repeats an hour."""

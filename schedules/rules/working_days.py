@@ -10,7 +10,6 @@ from django.utils.translation import gettext as _
 from common.times import public_holidays
 from common.times.civil_time import begin_of
 from schedules.rules import civil
-from schedules.rules.dated import DatedRule
 from schedules.rules.invalid import InvalidRule, Work
 from schedules.rules.once import Once
 from schedules.rules.rule import CivilRule, ClockChange, Rule
@@ -115,14 +114,9 @@ class WorkingDays(Rule):
     def _works(self, day: date) -> bool:
         return public_holidays.is_working_day(self.country, day)
 
-    @property
-    def is_dated(self) -> bool:
-        """Whether `between` finds its slots."""
-        return isinstance(self.rule, DatedRule) and not self.moves
-
-    def between(self, begin: datetime, end: datetime) -> list[datetime]:
-        """See `DatedRule`."""
-        slots = self.rule.between(begin, end) if isinstance(self.rule, DatedRule) else []
+    def between(self, begin: datetime, end: datetime) -> list[datetime] | None:
+        if self.moves or (slots := self.rule.between(begin, end)) is None:
+            return None
         return [slot for slot in slots if self._works(civil.local(self.zone, slot).date())]
 
     def brief(self) -> str:
