@@ -1,5 +1,6 @@
 """The reminders of a day, of seven days with their hours, or of a month, by days."""
 
+from calendar import Calendar
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -7,6 +8,7 @@ from datetime import date, datetime, timedelta
 from itertools import pairwise
 from uuid import UUID
 
+from dateutil.relativedelta import relativedelta
 from django.db.models import prefetch_related_objects
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -210,13 +212,12 @@ def bounds(view: str, chosen: date) -> tuple[date, date]:
     """The first and the last day of the page; a month has whole weeks, from Monday on."""
     if view != "month":
         return chosen, chosen if view == "day" else chosen + 6 * _DAY
-    first, last = chosen.replace(day=1), _beside("month", chosen, 1) - _DAY
-    return first - first.weekday() * _DAY, last + (6 - last.weekday()) * _DAY
+    weeks = Calendar().monthdatescalendar(chosen.year, chosen.month)
+    return weeks[0][0], weeks[-1][-1]
 
 
 def _beside(view: str, chosen: date, step: int) -> date:
     """A day of the previous (-1) or of the next (1) page."""
     if view == "month":
-        first = chosen.replace(day=1)
-        return (first + 31 * _DAY if step > 0 else first - _DAY).replace(day=1)
+        return chosen.replace(day=1) + relativedelta(months=step)
     return chosen + step * (_DAY if view == "day" else 7 * _DAY)
