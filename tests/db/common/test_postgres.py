@@ -14,6 +14,10 @@ from psycopg.errors import LockNotAvailable
 from common.database import postgres
 from common.database.postgres import blames_no_row, column, is_locked, is_lost_statement, is_outage
 from common.uuid7 import uuid7
+from notifications.models import Channel
+from people.models import User
+from schedules.models import Schedule
+from tests.make import make_channel, make_schedule, make_user
 
 TEXTS = [
     "plain",
@@ -185,3 +189,15 @@ def test_a_connection_is_lent_only_where_a_pool_takes_it(monkeypatch: pytest.Mon
         monkeypatch.setattr(postgres, "connection", fake)
         postgres.lend_connection()
     assert closed == [True]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("model", [User, Channel, Schedule])
+def test_the_instance_of_a_row_is_what_a_queryset_reads(model: Any) -> None:
+    person = make_user(weekly_hours={"fri": ["08:00", "01:00"]})
+    make_schedule(person, [make_channel(person, "webhook")], data={"room": "kitchen"}, tags=["home"])
+    statement = f"SELECT {postgres.columns(model, 't')}, 1 FROM {model._meta.db_table} t"  # noqa: S608
+    row = postgres.execute(statement, {}).fetchone()
+    made, read = vars(postgres.instance(model, row)), vars(model.objects.get())
+    states = made.pop("_state"), read.pop("_state")
+    assert made == read and {(one.adding, one.db) for one in states} == {(False, "default")}
