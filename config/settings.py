@@ -31,10 +31,10 @@ if _replica_url := env.text("DATABASE_REPLICA_URL", ""):
     DATABASE_ROUTERS = ["common.database.replica.Router"]
 # Variables of servers on other hosts whose connections are not secured, for a warning at the start.
 UNENCRYPTED = engine_urls.unencrypted(DATABASES, REDIS_URL)
-_worker_threads = commands.threads_of(sys.argv)
+_role, _worker_threads = commands.role_of(sys.argv), commands.threads_of(sys.argv)
 _pool = env.flag("DATABASE_POOL", _worker_threads)  # a prefork worker keeps one connection for each process
 for _alias, _database in DATABASES.items():
-    engine_urls.use_connections(_database, commands.role_of(sys.argv), _pool, is_replica=_alias == "replica")
+    engine_urls.use_connections(_database, _role, _pool, is_replica=_alias == "replica")
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 VERSION = "1.0.0"
@@ -112,11 +112,13 @@ RETRY_WAITS = env.retry_waits("RETRY_WAITS_")
 SENDS_AT_ONCE = env.sends_at_once("SENDS_AT_ONCE", 8)
 
 # --- Django ----------------------------------------------------------------------------------------------------------
+# Workers and beats load the admin's pages with `config.urls`, if they write a link to one.
+_admin = "admin.apps.SimpleAdminConfig" if _role in ("carillon worker", "carillon beat") else "admin"
 INSTALLED_APPS = [
     *("common", "people", "work", "notifications", "jobs", "schedules", "events"),
     *("locks", "counters", "watches", "api"),
     "unfold",
-    *(f"django.contrib.{name}" for name in ("admin", "auth", "contenttypes", "messages", "staticfiles")),
+    *(f"django.contrib.{name}" for name in (_admin, "auth", "contenttypes", "messages", "staticfiles")),
     # Social accounts always, since their rows go with their person.
     *("allauth", "allauth.account", "allauth.mfa", "allauth.socialaccount"),
     *("pgtrigger", "django_htmx", "django_celery_beat", "django_celery_results"),

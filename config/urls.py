@@ -11,6 +11,7 @@ from jobs.admin import kinds as job_kinds
 from schedules.admin import outages, upcoming
 from work.admin import health as health_page
 
+admin.autodiscover()
 site.protect(admin.site)
 handler500 = "config.web.unavailable.server_error"
 
