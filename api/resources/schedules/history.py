@@ -240,8 +240,8 @@ class QuickDraft(BaseModel):
     max_count: int | None
     after_done: bool
     early: list[int]
-    description: str = Field(description="The timing in words, for people to check.")
-    next_run_at: Instant | None = Field(description="When it would fire first; null: never.")
+    description: str = of("described", "The timing in words, for people to check.")
+    next_run_at: Instant | None = of("next", "When it would fire first; null: never.")
 
 
 @router.post("/quick-add", response=QuickDraft, summary="Read a schedule from one line")
@@ -256,19 +256,7 @@ def quick_add_schedule(request: ApiRequest, body: Line) -> HttpResponse:
     reading = quick_add.read(body.text, zone, fire.read_clock().now, needs_title=True, country=country)
     if reading.timetable is None:
         raise invalid(FieldError("text", reading.refusal))
-    rule, result = reading.timetable.rule, reading.shown
-    return answer(
-        {
-            "title": result["title"],
-            "body": result.get("body", ""),
-            "timing": timing.document(rule),
-            "time_zone": rule.timezone,
-            "starts_at": result.get("starts_at"),
-            "ends_at": result.get("ends_at"),
-            "max_count": result.get("max_count"),
-            "after_done": "after_done" in result,
-            "early": reading.early,
-            "description": reading.described,
-            "next_run_at": reading.next,
-        }
-    )
+    rule, shown = reading.timetable.rule, reading.shown
+    values = {name: shown.get(name) for name in ("title", "starts_at", "ends_at", "max_count")}
+    values |= {"body": shown.get("body", ""), "after_done": "after_done" in shown}
+    return answer(fields_of(QuickDraft, reading, timing=timing.document(rule), time_zone=rule.timezone, **values))

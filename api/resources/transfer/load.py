@@ -1,5 +1,6 @@
-"""Take over what a file holds: what is there already stays, and an entry that cannot be taken stops no other.
+"""Write a person's file, and take over what one holds: what is there already stays, and a wrong entry stops no other.
 
+The file has each thing as the API shows it, without what only this installation knows, and without secrets.
 An entry's new id follows from the person and its id in the file, so that a file that is read twice adds nothing.
 """
 
@@ -8,22 +9,24 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, cast
 from uuid import UUID, uuid5
 
 from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from pydantic import BaseModel
 
-from api.protocol.answers import fields_of
+from api.protocol.answers import fields_of, to_json
+from api.protocol.fields import written
 from api.protocol.problems import FieldError, Problem, errors as errors_of, invalid
 from api.resources import me
-from api.resources.rules import RuleBody
 from api.resources.schedules.documents import ScheduleBody
+from api.resources.schedules.job import JobBody
 from api.resources.status_pages import BadgeBody
-from api.resources.transfer import export
 from api.resources.transfer.sections import SECTIONS, ChannelEntry, Entry, SubscriptionEntry, Taker, read
-from api.resources.watches import WatchBody
 from common.admin.base import as_uuid
 from common.forms.json_file import MOST, FileRefused
 from common.forms.not_possible import NotPossible
@@ -33,6 +36,8 @@ from people.models import User
 from people.user_lock import Busy, dry_run, is_dry_run, lock_in_transaction
 from schedules.firing import fire
 
+FORMAT = "carillon"
+VERSION = 1
 MOST_TROUBLES = 50
 MOST_WAITS = 20
 """The number of times that an import tries an entry again after a second's wait for another change of its person."""
@@ -64,11 +69,25 @@ class Outcome:
     stopped: str = ""
 
 
+def written_file(user: User, now: datetime) -> str:
+    """The text of the file, a line for each entry.
+
+    Without holidays that are over, and reminders that follow a calendar: the calendar's own makes them again.
+    """
+    head = {"format": FORMAT, "version": VERSION, "exported": written(now), "settings": fields_of(me.Settings, user)}
+    members = [f"{to_json(name)}: {to_json(value)}" for name, value in head.items()]
+    left_out = {"reminders": ~Q(made_by=None), "holidays": Q(last__lt=timezone.localdate(now, user.zone))}
+    for name, section in SECTIONS.items():
+        entries = section.entries(section.rows(user).exclude(left_out.get(name, Q())))
+        members.append(f"{to_json(name)}: [" + ",".join("\n" + to_json(one) for one in entries) + "\n]")
+    return "{\n" + ",\n".join(members) + "\n}\n"
+
+
 def check(file: Any) -> dict[str, Any]:
     """The file, whose sections are lists of objects. Raises FileRefused."""
-    if not isinstance(file, dict) or file.get("format") != export.FORMAT:
+    if not isinstance(file, dict) or file.get("format") != FORMAT:
         raise FileRefused(_("Carillon has not written this file. Choose one such as carillon-2026-11-22.json."))
-    if file.get("version") != export.VERSION:
+    if file.get("version") != VERSION:
         raise FileRefused(_("This file is of another version of Carillon. This one reads version 1."))
     lists = [file.get(name, []) for name in SECTIONS]
     if not isinstance(file.get("settings", {}), dict) or not all(isinstance(one, list) for one in lists):
@@ -191,8 +210,8 @@ class _Loading:
             self._same[section] = contents
         return self._same[section]
 
-    def _use_own_lists(self, body: Any) -> None:
-        """As `_use_own_ids`, without those that cannot be found. Raises a problem if no channel is left."""
+    def _use_own_ids(self, body: Any) -> None:
+        """Put ids of this person in place of those of the file. Raises a problem for one that is needed."""
         chosen = getattr(body, "channel_ids", [])
         for name, section in _LISTS.items():
             if named := getattr(body, name, []):
@@ -200,20 +219,17 @@ class _Loading:
         if chosen and not body.channel_ids:
             text = _("None of its channels could be imported. Add one of the same name and address, and import again.")
             raise invalid(FieldError("channel_ids", text, "channels_missing"))
-        if isinstance(body, RuleBody | ScheduleBody | WatchBody) and len(body.channel_ids) < 2:
+        if hasattr(body, "in_order") and len(body.channel_ids) < 2:
             body.in_order, body.escalate_after = False, None  # a single channel that is left has no order
-
-    def _use_own_ids(self, body: Any) -> None:
-        """Put ids of this person in place of those of the file. Raises a problem for one that is needed."""
-        self._use_own_lists(body)
-        if isinstance(body, SubscriptionEntry):
-            body.topic_id = UUID(self.ids["topics"].get(str(body.topic_id), str(body.topic_id)))
-        if isinstance(body, BadgeBody) and body.watch_id is not None:
-            if (own := self.ids["watches"].get(body.watch_id)) is None:
-                raise invalid(FieldError("watch_id", _("Its watch could not be imported."), "watch_missing"))
-            body.watch_id = own
-        if isinstance(body, ScheduleBody) and body.job is not None:
-            body.job.connection_id = self.ids["connections"].get(str(body.job.connection_id))
+        match body:
+            case SubscriptionEntry():
+                body.topic_id = UUID(self.ids["topics"].get(str(body.topic_id), str(body.topic_id)))
+            case BadgeBody(watch_id=str() as watch_id):
+                if (own := self.ids["watches"].get(watch_id)) is None:
+                    raise invalid(FieldError("watch_id", _("Its watch could not be imported."), "watch_missing"))
+                body.watch_id = own
+            case ScheduleBody(job=JobBody() as job):
+                job.connection_id = self.ids["connections"].get(str(job.connection_id))
 
 
 def _as_object(entry: Any) -> Entry:

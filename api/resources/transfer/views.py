@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _, ngettext
 from psycopg.errors import UniqueViolation
 
-from api.resources.transfer import export, load
+from api.resources.transfer import load
 from api.resources.transfer.load import Outcome
 from api.resources.transfer.sections import SECTIONS
 from common.forms import json_file
@@ -31,7 +31,7 @@ def download(request: PersonRequest) -> HttpResponseBase:
     now = timezone.now()
     name = f"carillon-{timezone.localdate(now)}.json"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    response = HttpResponse(export.text(request.user, now), content_type="application/json", headers=headers)
+    response = HttpResponse(load.written_file(request.user, now), content_type="application/json", headers=headers)
     security_log.record(SecurityEvent.Type.EXPORTED, request.user, request)
     return response
 

@@ -16,7 +16,7 @@ from django.http import HttpResponse
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries, Settings
 
-from api.resources.transfer import export, load, sections
+from api.resources.transfer import load, sections
 from api.resources.transfer.load import Outcome
 from common.redis import request_slots
 from common.redis.cache import Cache
@@ -110,7 +110,7 @@ def fill(user: User) -> None:
 
 
 def exported(user: User) -> dict[str, Any]:
-    file: dict[str, Any] = json.loads(export.text(User.objects.get(pk=user.pk), NOW))
+    file: dict[str, Any] = json.loads(load.written_file(User.objects.get(pk=user.pk), NOW))
     return file
 
 
@@ -437,7 +437,7 @@ def test_an_entry_waits_for_another_change_of_its_person(
     inbox = {"id": "1", "kind": "inbox", "label": "Inbox", "fields": {}}
     entry = {"title": "Rent", "channel_ids": ["1"], "timing": {"daily": {"time": "09:00"}}, "time_zone": "UTC"}
     content = {"settings": {"name": "Bob", "time_zone": "UTC"}, "reminders": [entry]}
-    file = {"format": export.FORMAT, "version": export.VERSION, "channels": [inbox], section: content[section]}
+    file = {"format": load.FORMAT, "version": load.VERSION, "channels": [inbox], section: content[section]}
     lock, tries = sections.lock_in_transaction, []
     with locked("people_user", newcomer.pk) as other:
 
@@ -460,7 +460,7 @@ def test_an_entry_whose_person_stays_locked_is_named_and_its_settings_are_forgot
     newcomer: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(load, "MOST_WAITS", 1)
-    file = {"format": export.FORMAT, "version": export.VERSION, "settings": {"name": "Bob", "time_zone": "UTC"}}
+    file = {"format": load.FORMAT, "version": load.VERSION, "settings": {"name": "Bob", "time_zone": "UTC"}}
     with locked("people_user", newcomer.pk):
         outcome = load.load(newcomer, file)
     assert [(one.section, one.detail[:32]) for one in outcome.troubles] == [
@@ -481,15 +481,15 @@ def free(user: User) -> None:
 def test_very_many_unknown_fields_within_an_entry_are_one_fault(newcomer: User) -> None:
     many = {f"{number:x}": 0 for number in range(20_000)}
     entry = {"title": "Rent", "channel_ids": [], "id": "1", "timing": {"daily": many}, "job": many}
-    outcome = load.load(newcomer, {"format": export.FORMAT, "version": export.VERSION, "reminders": [entry]})
+    outcome = load.load(newcomer, {"format": load.FORMAT, "version": load.VERSION, "reminders": [entry]})
     assert sorted(one.field for one in outcome.troubles) == ["job", "timing.daily"]
 
 
 def test_an_import_stops_after_fifty_faults_and_says_so(newcomer: User) -> None:
     entries = [{"title": "", "channel_ids": [], "id": str(number)} for number in range(200)]
     file = {
-        "format": export.FORMAT,
-        "version": export.VERSION,
+        "format": load.FORMAT,
+        "version": load.VERSION,
         "reminders": entries,
     }
     outcome = load.load(newcomer, file)

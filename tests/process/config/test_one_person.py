@@ -12,7 +12,7 @@ from uuid import uuid4
 
 import pytest
 
-from api.resources.transfer import export
+from api.resources.transfer import load
 from common.redis.request_slots import AT_ONCE
 from demo.receivers.http import Hang, HTTPReceiver
 from schedules.models import Schedule
@@ -45,7 +45,7 @@ def test_posts_of_one_person_beside_their_import_stop_no_page_of_others() -> Non
     made = [make_schedule(greedy, [inbox]) for _ in range(3)]
     reminders = [entry(inbox) for _ in range(ENTRIES)]
     own = {"id": str(inbox.id), "kind": "inbox", "label": "Inbox", "fields": {}}
-    file = {"format": export.FORMAT, "version": export.VERSION, "channels": [own], "reminders": reminders}
+    file = {"format": load.FORMAT, "version": load.VERSION, "channels": [own], "reminders": reminders}
     cookie, others = signed_in(greedy), signed_in(other)
     over = Event()
     with Web() as web, ThreadPoolExecutor(50) as pool, ending(over):
