@@ -14,6 +14,7 @@ from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils.translation import gettext as _, gettext_lazy
 
+from common.forms.not_possible import NotPossible
 from common.texts import languages
 from common.texts.numbers import grouped
 from events.models import Subscription, Topic
@@ -177,6 +178,6 @@ def forget_account(user_id: int) -> None:
 
 def _inbox(user: User) -> Channel | None:
     """Made where they have removed it; None where they have as many channels as one may have."""
-    with suppress(changes.ChannelRefused, changes.SecondInbox):
+    with suppress(NotPossible, changes.SecondInbox):
         changes.add_inbox(user)
     return Channel.objects.for_user(user).filter(provider="inbox").first()

@@ -45,10 +45,6 @@ class ChannelConflict(Exception):
     """The channel has changed since it was read, in another tab or by its service."""
 
 
-class ChannelRefused(NotPossible):
-    """A limit forbids the change."""
-
-
 class SecondInbox(Exception):
     """The person already has an inbox; a second one would show each message twice."""
 
@@ -56,7 +52,7 @@ class SecondInbox(Exception):
 def add(user: User, kind: str, cleaned: Mapping[str, Any], label: str = "", channel_id: UUID | None = None) -> Channel:
     """Add a channel on the provider `kind` from its form's cleaned data; the label defaults to the provider's.
 
-    Raises SecondInbox, ChannelRefused, `verification.CodeRefused`, `providers.UnknownProvider`, and IntegrityError if
+    Raises SecondInbox, NotPossible, `verification.CodeRefused`, `providers.UnknownProvider`, and IntegrityError if
     `channel_id`, from a form, exists already.
     """
     return add_at(user, kind, providers.get(kind).destination(cleaned), label, channel_id)
@@ -67,13 +63,13 @@ def add_at(user: User, kind: str, destination: Destination, label: str = "", cha
     with lock_user(user):
         own = Channel.objects.for_user(user)
         if own.count() >= settings.MOST_CHANNELS:
-            raise ChannelRefused(
+            raise NotPossible(
                 _("You have %(most)s channels, which is the limit. Remove one that you no longer need.")
                 % {"most": settings.MOST_CHANNELS}
             )
         provider = providers.get(kind)
         if kind in ("team", "on_call") and not (user.is_team and not own.filter(provider=kind).exists()):
-            raise ChannelRefused(_("Only a team has such a channel, and one is enough."))
+            raise NotPossible(_("Only a team has such a channel, and one is enough."))
         channel = Channel(id=channel_id or uuid7(), user=user, provider=kind, label=label or str(provider.label))
         channel.hold(destination)
         _check_rights(user, channel.address)
@@ -247,7 +243,7 @@ def secret_fingerprint(channel: Channel) -> str:
 def replace_secret(channel_id: UUID, seen: str, by: User, now: datetime) -> bool:
     """Replace the signing secret; both sign for a while. False if `seen` is not the current `secret_fingerprint`.
 
-    `now` is aware. The admin log records who did it. Raises ChannelRefused, `encryption.Unreadable`.
+    `now` is aware. The admin log records who did it. Raises NotPossible, `encryption.Unreadable`.
     """
     channel = Channel.objects.select_for_update(no_key=True).filter(id=channel_id, removed_at=None).first()
     if channel is None or secret_fingerprint(channel) != seen:
@@ -255,7 +251,7 @@ def replace_secret(channel_id: UUID, seen: str, by: User, now: datetime) -> bool
     provider, destination = providers.get(channel.provider), channel.destination()
     if len(overlaps := provider.overlap_ends(destination, now)) >= MOST_OLD_SECRETS:
         end = timezone.localtime(min(overlaps))
-        raise ChannelRefused(
+        raise NotPossible(
             _("%(count)s secrets sign each message already. The oldest expires %(end)s. Try again after that.")
             % {"count": MOST_OLD_SECRETS + 1, "end": dates.hour_of_week(end)}
         )

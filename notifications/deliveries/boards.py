@@ -12,6 +12,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _, gettext_lazy
 
+from common.forms.not_possible import NotPossible
 from common.redis import live_wakes, rate_limiter
 from common.redis.rate_limiter import Window
 from common.texts.written import check_text
@@ -25,10 +26,6 @@ from people.models import User
 STORED = 50
 """Messages of a board."""
 _LINES_A_MINUTE = 30  # of a person
-
-
-class BoardRefused(Exception):
-    """Nothing was written; the message is for the person."""
 
 
 class MessageForm(forms.Form):
@@ -82,9 +79,9 @@ def mark(messages: Sequence[BoardMessage]) -> str:
 
 
 def write(board: Channel, person: User, text: str) -> BoardMessage | None:
-    """A person's line, of which `MessageForm` has checked the text. Raises BoardRefused."""
+    """A person's line, of which `MessageForm` has checked the text. Raises NotPossible."""
     if not rate_limiter.allows(Window(f"board:{person.pk}", _LINES_A_MINUTE, 60.0)):
-        raise BoardRefused(
+        raise NotPossible(
             _("You wrote %(most)s messages within a minute, which is the limit. Wait a moment.")
             % {"most": _LINES_A_MINUTE}
         )

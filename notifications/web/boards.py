@@ -10,11 +10,12 @@ from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST
 
+from common.forms.not_possible import NotPossible
 from common.forms.problem import problem
 from common.parsing import strict_json
 from common.redis import request_limiter
 from notifications.deliveries import boards
-from notifications.deliveries.boards import BoardRefused, MessageForm
+from notifications.deliveries.boards import MessageForm
 from notifications.models import Channel
 from notifications.providers.board import Board
 from people.access.requests import PersonRequest, person_form, person_page, posted
@@ -40,7 +41,7 @@ def board(request: PersonRequest, board_id: UUID) -> HttpResponse:
     if form.is_valid():
         try:
             boards.write(own, request.user.actor, form.cleaned_data["text"])
-        except BoardRefused as refusal:
+        except NotPossible as refusal:
             form.add_error(None, str(refusal))
         else:
             return redirect("notifications:board", own.id)
@@ -63,7 +64,7 @@ def receive(request: HttpRequest, secret: str) -> HttpResponse:
         return problem(429, "Too many messages within a minute. Try again later.", "too-many", **verdict.headers)
     if board is None:
         return problem(404, "There is no such address (any more).", "not-found")
-    if _is_too_large(request):
+    if int(request.META.get("CONTENT_LENGTH") or 0) > LARGEST or len(request.body) > LARGEST:
         return problem(413, f"This is larger than {LARGEST // 1024} KiB, the limit.", "too-large")
     try:
         form = MessageForm({"text": _text(request)})
@@ -74,10 +75,6 @@ def receive(request: HttpRequest, secret: str) -> HttpResponse:
     if (written := boards.post(board.id, form.cleaned_data["text"])) is None:
         return problem(404, "There is no such address (any more).", "not-found")
     return JsonResponse({"id": written.id}, status=201)
-
-
-def _is_too_large(request: HttpRequest) -> bool:
-    return int(request.META.get("CONTENT_LENGTH") or 0) > LARGEST or len(request.body) > LARGEST
 
 
 def _text(request: HttpRequest) -> Any:

@@ -15,6 +15,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from common.database import encryption
+from common.forms.not_possible import NotPossible
 from notifications import providers
 from notifications.channels import changes, verification
 from notifications.channels.forms import ChannelForm, LabelForm, RenameForm, change_form
@@ -96,7 +97,7 @@ def add(request: PersonRequest, kind: str) -> HttpResponse:
         except changes.SecondInbox:
             messages.info(request, _("You already have an inbox."))
             return redirect("notifications:channels")
-        except (changes.ChannelRefused, verification.CodeRefused) as refusal:
+        except NotPossible as refusal:
             details.add_error(None, str(refusal))
             return _add_page(request, provider, details, label)
         if channel.verified_at is None:
@@ -209,7 +210,7 @@ def replace_secret(request: PersonRequest, channel_id: UUID) -> HttpResponse:
                 return _to_secret(request, channel)
             messages.info(request, _("The secret was already replaced. Nothing changed this time."))
             return redirect("notifications:channel-secret", channel.id)
-        except (changes.ChannelRefused, encryption.Unreadable) as refusal:
+        except (NotPossible, encryption.Unreadable) as refusal:
             messages.error(request, str(refusal))
             return redirect("notifications:channel", channel.id)
     hours = provider.overlap // timedelta(hours=1)

@@ -34,7 +34,7 @@ class LastOperator(Exception):
 
 
 def request(user: User) -> None:
-    """Switch the account off and have it deleted. Raises LastOperator, and TeamRefusal for the last owner of a team."""
+    """Switch the account off and have it deleted. Raises LastOperator, and NotPossible for the last owner of a team."""
     with lock_user(user):
         if user.is_superuser:
             others = User.objects.filter(is_superuser=True, is_active=True).exclude(pk=user.pk)

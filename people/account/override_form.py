@@ -60,14 +60,11 @@ class OverrideForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscripta
         for name, instant in (("begins_at", begins), ("ends_at", ends)):
             if instant and abs(instant - now) > _FURTHEST:
                 self.add_error(name, _("Choose a time within two years."))
-        self._refuse_too_many()
-        return cleaned
-
-    def _refuse_too_many(self) -> None:
-        current = CallOverride.objects.filter(member__team=self.team, ends_at__gt=timezone.now())
+        current = CallOverride.objects.filter(member__team=self.team, ends_at__gt=now)
         if current.count() >= _MOST_OVERRIDES:
             text = _("There are {most} changes already, which is the limit. Remove one.")
             self.add_error(None, format_lazy(text, most=_MOST_OVERRIDES))
+        return cleaned
 
     def save(self, commit: bool = True) -> CallOverride:
         """Also deletes those of the team that have ended. The caller holds the team's lock.

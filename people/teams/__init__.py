@@ -22,6 +22,7 @@ from django.utils.translation import gettext as _
 
 from common.database.encryption import hashed
 from common.database.postgres import delete_in_chunks
+from common.forms.not_possible import NotPossible
 from common.redis import rate_limiter
 from common.redis.rate_limiter import Window
 from common.uuid7 import uuid7
@@ -36,10 +37,6 @@ left = Signal()
 
 MOST_INVITATIONS = 20  # open ones of a team
 _MAILS_A_DAY = 50  # to addresses that a person invites
-
-
-class TeamRefusal(Exception):
-    """The change is not possible; the message is for the person."""
 
 
 def find_membership(person: User, team_id: int) -> Membership | None:
@@ -67,16 +64,16 @@ def recipients(team_id: int | None) -> QuerySet[Membership]:
 
 
 def _refuse_another(person: User) -> None:
-    """Raises TeamRefusal where the person cannot own one more team."""
+    """Raises NotPossible where the person cannot own one more team."""
     if of_person(person).filter(role=Role.OWNER).count() >= settings.MOST_TEAMS:
-        raise TeamRefusal(
+        raise NotPossible(
             _("“%(name)s” owns %(most)s teams, which is the limit. Delete one that is no longer needed.")
             % {"name": person.get_short_name(), "most": settings.MOST_TEAMS}
         )
 
 
 def create(person: User, name: str, key: UUID | None = None) -> User:
-    """Create a team with the person as its owner. Raises TeamRefusal, and IntegrityError where `key` has made one."""
+    """Create a team with the person as its owner. Raises NotPossible, and IntegrityError where `key` has made one."""
     with lock_user(person):
         _refuse_another(person)
         team = User(email=_email(key or uuid7()), name=name, is_team=True)
@@ -101,15 +98,15 @@ def _email(key: UUID) -> str:
 
 @contextmanager
 def _locked(owner: Membership) -> Iterator[None]:
-    """Lock the team. Raises TeamRefusal if `owner` is not an owner any more: another owner was faster."""
+    """Lock the team. Raises NotPossible if `owner` is not an owner any more: another owner was faster."""
     with lock_user(owner.team):
         if not Membership.objects.filter(id=owner.id, role=Role.OWNER).exists():
-            raise TeamRefusal(_("You are no longer an owner of this team."))
+            raise NotPossible(_("You are no longer an owner of this team."))
         yield
 
 
 def change_role(owner: Membership, member_id: UUID, role: str) -> Membership | None:
-    """Give a member of the owner's team another role. None: they have left. Raises TeamRefusal."""
+    """Give a member of the owner's team another role. None: they have left. Raises NotPossible."""
     with _locked(owner):
         if (member := members(owner.team).filter(id=member_id).first()) is None or member.role == role:
             return member
@@ -142,7 +139,7 @@ def make_owner(member: Membership, by: User) -> bool:
 
 
 def remove(owner: Membership, member_id: UUID) -> Membership | None:
-    """Remove a member from the owner's team. None: they have left. Raises TeamRefusal."""
+    """Remove a member from the owner's team. None: they have left. Raises NotPossible."""
     with _locked(owner):
         if (member := members(owner.team).filter(id=member_id).first()) is not None:
             _end(member)
@@ -152,7 +149,7 @@ def remove(owner: Membership, member_id: UUID) -> Membership | None:
 
 
 def leave(member: Membership) -> None:
-    """Raises TeamRefusal for the last owner."""
+    """Raises NotPossible for the last owner."""
     with lock_user(member.team):
         if (current := Membership.objects.filter(id=member.id).first()) is not None:
             _end(current)
@@ -160,7 +157,7 @@ def leave(member: Membership) -> None:
 
 
 def leave_all(person: User) -> None:
-    """Before the account ends, in its transaction. Raises TeamRefusal where the person is the last owner."""
+    """Before the account ends, in its transaction. Raises NotPossible where the person is the last owner."""
     for membership in of_person(person).order_by("team_id"):
         lock_in_transaction(membership.team)
         if (current := Membership.objects.filter(id=membership.id).first()) is not None:
@@ -177,30 +174,30 @@ def _end(member: Membership) -> None:
 def _keep_an_owner(member: Membership) -> None:
     others = members(member.team).filter(role=Role.OWNER, person__is_active=True).exclude(id=member.id)
     if not others.exists():
-        raise TeamRefusal(
+        raise NotPossible(
             _("“%(team)s” would have no owner. Make somebody else an owner first, or delete the team.")
             % {"team": member.team.name}
         )
 
 
 def invite(owner: Membership, role: str, address: str = "") -> tuple[Invitation, str]:
-    """Invite one person. Returns the invitation and the secret of its link. Raises TeamRefusal."""
+    """Invite one person. Returns the invitation and the secret of its link. Raises NotPossible."""
     secret = secrets.token_urlsafe(30)
     row = Invitation(team=owner.team, made_by=owner.person, role=role, address=address.lower(), hashed=hashed(secret))
     row.expires_at = timezone.now() + Invitation.LIFE
     if address and not rate_limiter.allows(Window(f"invites:{owner.person_id}", _MAILS_A_DAY, 86_400.0)):
-        raise TeamRefusal(
+        raise NotPossible(
             _("You have invited %(most)s addresses within a day, which is the limit. Give somebody a link.")
             % {"most": _MAILS_A_DAY}
         )
     with _locked(owner):
         if open_invitations(owner.team).count() >= MOST_INVITATIONS:
-            raise TeamRefusal(
+            raise NotPossible(
                 _("%(most)s invitations are open, which is the limit. Withdraw one.") % {"most": MOST_INVITATIONS}
             )
         if address:
             if members(owner.team).filter(person__in=_accounts(address)).exists():
-                raise TeamRefusal(_("This person is a member already."))
+                raise NotPossible(_("This person is a member already."))
             Invitation.objects.filter(team=owner.team, address=row.address).delete()  # the new one is valid
         row.save(force_insert=True)
     return row, secret
@@ -238,16 +235,16 @@ def find_invitation(person: User, secret: str) -> Invitation | None:
 
 
 def accept(person: User, invitation: Invitation) -> Membership:
-    """Make the person a member, once. Raises TeamRefusal where somebody was faster, or the team is full."""
+    """Make the person a member, once. Raises NotPossible where somebody was faster, or the team is full."""
     with lock_user(person), lock_user(invitation.team):
         if (existing := members(invitation.team).filter(person=person).first()) is not None:
             return existing
         if invitation.role == Role.OWNER:
             _refuse_another(person)
         if not _open().filter(id=invitation.id).delete()[0]:
-            raise TeamRefusal(_("This invitation is no longer valid. Ask for another one."))
+            raise NotPossible(_("This invitation is no longer valid. Ask for another one."))
         if members(invitation.team).count() >= settings.MOST_MEMBERS:
-            raise TeamRefusal(_("The team has %(most)s members, which is the limit.") % {"most": settings.MOST_MEMBERS})
+            raise NotPossible(_("The team has %(most)s members, which is the limit.") % {"most": settings.MOST_MEMBERS})
         member = Membership.objects.create(team=invitation.team, person=person, role=invitation.role)
     _record(SecurityEvent.Type.TEAM_JOINED, member, invitation.team)
     return member

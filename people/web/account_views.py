@@ -29,7 +29,7 @@ from common.forms.not_possible import NotPossible
 from common.redis import rate_limiter
 from common.redis.rate_limiter import Window
 from common.uuid7 import uuid7
-from people import teams, tokens
+from people import tokens
 from people.access.requests import PersonRequest, person_form, person_page, posted, sensitive
 from people.account import deletion, export
 from people.account.token_form import TokenForm
@@ -113,7 +113,7 @@ def delete(request: PersonRequest) -> HttpResponseBase:
     if form.is_valid():
         try:
             deletion.request(request.user)
-        except teams.TeamRefusal as refusal:
+        except NotPossible as refusal:
             form.add_error(None, str(refusal))
         except deletion.LastOperator:
             form.add_error(

@@ -1,7 +1,6 @@
 """Pages of teams: make, invite, join, change roles, remove, leave, delete; who is on call; for whom somebody acts."""
 
 import re
-from collections.abc import Sequence
 from contextlib import nullcontext
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -19,6 +18,7 @@ from django.views.decorators.cache import never_cache
 
 from common.admin.base import as_uuid
 from common.database.damaged import readable
+from common.forms.not_possible import NotPossible
 from common.redis.request_limiter import limit_page
 from people import teams
 from people.access import acting
@@ -26,7 +26,7 @@ from people.access.requests import PersonRequest, made_once, own_path, person_ac
 from people.account import deletion
 from people.account.override_form import OverrideForm
 from people.models import CallOverride, Invitation, Membership, OnCall, Role, User
-from people.teams import TeamRefusal, on_call as on_call_rows
+from people.teams import on_call as on_call_rows
 from people.teams.rota import shifts
 from people.user_lock import lock_user
 from people.web.team_forms import InvitationForm, OnCallForm, TeamForm, TurnForm
@@ -40,7 +40,7 @@ def team_list(request: PersonRequest) -> HttpResponse:
     if form.is_valid():
         try:
             team = teams.create(request.user, form.cleaned_data["name"], request.made_as)
-        except TeamRefusal as refusal:
+        except NotPossible as refusal:
             form.add_error(None, str(refusal))
         else:
             acting.switch(request, teams.find_membership(request.user, team.pk))
@@ -76,7 +76,7 @@ def team(request: PersonRequest, team_id: int) -> HttpResponse:
     if form.is_valid():
         try:
             made, secret = teams.invite(own, form.cleaned_data["role"], form.cleaned_data["address"])
-        except TeamRefusal as refusal:
+        except NotPossible as refusal:
             form.add_error(None, str(refusal))
         else:
             link = settings.BASE_URL + reverse("people:team-join", args=[secret])
@@ -115,7 +115,7 @@ def change_member(request: PersonRequest, team_id: int, member_id: UUID) -> Http
         else:
             teams.change_role(own, member_id, role)
             messages.success(request, _("The role is changed."))
-    except TeamRefusal as refusal:
+    except NotPossible as refusal:
         messages.error(request, str(refusal))
     return redirect("people:team", team_id)
 
@@ -127,7 +127,7 @@ def withdraw(request: PersonRequest, team_id: int, invitation_id: UUID) -> HttpR
         if not teams.withdraw(own, invitation_id):
             raise Http404
         messages.success(request, _("The invitation is withdrawn. Its link does not work any more."))
-    except TeamRefusal as refusal:
+    except NotPossible as refusal:
         messages.error(request, str(refusal))
     return redirect("people:team", team_id)
 
@@ -147,11 +147,14 @@ def on_call(request: PersonRequest, team_id: int) -> HttpResponse:
         turns = [TurnForm(order, instance=member, prefix=str(member.id)) for member in members]
         override = OverrideForm(request.POST if act == "override" else None, own.team)
         done = ""
-        if act == "order":
-            done = _save_order(form, turns)
-        elif act == "override":
-            done = _save_override(override)
-        elif request.method == "POST":
+        if act == "order" and all([form.is_valid(), *(turn.is_valid() for turn in turns)]):
+            for part in (form, *turns):
+                part.save()
+            done = _("The order is saved.")
+        elif act == "override" and override.is_valid():
+            override.save()
+            done = _("The change is saved.")
+        elif request.method == "POST" and act not in ("order", "override"):
             done = _remove_override(own.team, request.POST.get("override", "") if act == "remove" else "")
         if done:
             messages.success(request, done)
@@ -170,23 +173,6 @@ def _coming(team: User, now: datetime) -> dict[str, object]:
     }
 
 
-def _save_order(form: OnCallForm, turns: Sequence[TurnForm]) -> str:
-    """Return the message to show; "" for a form that is not valid."""
-    if not all([form.is_valid(), *(turn.is_valid() for turn in turns)]):
-        return ""
-    form.save()
-    for turn in turns:
-        turn.save()
-    return _("The order is saved.")
-
-
-def _save_override(form: OverrideForm) -> str:
-    if not form.is_valid():
-        return ""
-    form.save()
-    return _("The change is saved.")
-
-
 def _remove_override(team: User, written: str) -> str:
     key = as_uuid(written)
     if key is None or not CallOverride.objects.filter(member__team=team, id=key).delete()[0]:
@@ -201,7 +187,7 @@ def leave(request: PersonRequest, team_id: int) -> HttpResponse:
         return render(request, "people/team_leave.html", {"own": own})
     try:
         teams.leave(own)
-    except TeamRefusal as refusal:
+    except NotPossible as refusal:
         messages.error(request, str(refusal))
         return redirect("people:team", team_id)
     if getattr(request, "acting", None) == own:
@@ -266,7 +252,7 @@ def accept(request: PersonRequest, invitation_id: UUID) -> HttpResponse:
 def _accept(request: PersonRequest, invitation: Invitation) -> HttpResponse:
     try:
         teams.accept(request.user, invitation)
-    except TeamRefusal as refusal:
+    except NotPossible as refusal:
         messages.error(request, str(refusal))
         return redirect("people:teams")
     acting.switch(request, teams.find_membership(request.user, invitation.team_id))

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from people import teams
+from common.forms.not_possible import NotPossible
 from people.account import deletion, export
 from people.models import SecurityEvent, User
 from people.sign_in import security_log
@@ -50,7 +50,7 @@ class Command(BaseCommand):
                 raise CommandError("Nothing was done.")
         try:
             deletion.request(user)
-        except teams.TeamRefusal as refusal:
+        except NotPossible as refusal:
             raise CommandError(str(refusal)) from None
         except deletion.LastOperator:
             raise CommandError(f"{user.email} is the only operator: make somebody else a superuser first.") from None

@@ -18,11 +18,12 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from api.resources.transfer import load
+from common.forms.not_possible import NotPossible
 from people import teams, tokens
 from people.access.acting import NOT_FOR_VIEWERS
 from people.account import deletion
 from people.models import ApiToken, CalendarFeed, CallOverride, Invitation, Membership, Role, SecurityEvent, User
-from people.teams import TeamRefusal, on_call
+from people.teams import on_call
 from people.user_lock import Busy
 from schedules.agenda import feed
 from schedules.models import Schedule, ScheduleEvent
@@ -383,7 +384,7 @@ def test_an_expired_or_withdrawn_invitation_does_not_work(ada: User, team: User,
     Invitation.objects.update(expires_at=timezone.now() - timedelta(days=2))
     stranger = signed_in()
     assert stranger.post(f"/teams/join/{secret}/").status_code == 404
-    with pytest.raises(TeamRefusal):
+    with pytest.raises(NotPossible):
         teams.accept(make_user(), old)
     assert teams.delete_expired() == 1
     row, secret = teams.invite(membership(ada, team), Role.MEMBER)
@@ -417,7 +418,7 @@ def test_an_invitation_ends_with_the_owner_who_made_it(ada: User, team: User, en
     assert teams.find_invitation(carol, secret) is None
     assert not teams.invitations_of(bob).exists()
     assert not teams.open_invitations(team).exists()
-    with pytest.raises(TeamRefusal):
+    with pytest.raises(NotPossible):
         teams.accept(carol, shown)
 
 
@@ -437,7 +438,7 @@ def test_an_invitation_is_offered_until_it_is_over_and_its_team_deleted(ada: Use
 
 def test_an_owner_who_is_switched_off_does_not_keep_a_team(ada: User, team: User) -> None:
     join(team, Role.OWNER, is_active=False)
-    with pytest.raises(TeamRefusal):
+    with pytest.raises(NotPossible):
         teams.leave(membership(ada, team))
 
 
@@ -464,11 +465,11 @@ def test_a_token_of_an_owner_who_became_a_member_changes_no_settings(ada: User, 
 
 def test_the_last_owner_stays(ada: User, team: User) -> None:
     own, member = membership(ada, team), join(team)
-    with pytest.raises(TeamRefusal):
+    with pytest.raises(NotPossible):
         teams.leave(own)
-    with pytest.raises(TeamRefusal):
+    with pytest.raises(NotPossible):
         teams.change_role(own, own.id, Role.MEMBER)
-    with pytest.raises(TeamRefusal):
+    with pytest.raises(NotPossible):
         deletion.request(ada)
     ada.refresh_from_db()
     assert ada.is_active
@@ -488,7 +489,7 @@ def test_whoever_was_removed_as_an_owner_removes_nobody(ada: User, team: User) -
     first, second = membership(ada, team), join(team, Role.OWNER)
     teams.remove(first, second.id)
     second.team.acting = None
-    with pytest.raises(TeamRefusal, match="no longer an owner"):
+    with pytest.raises(NotPossible, match="no longer an owner"):
         teams.remove(second, first.id)
     assert Membership.objects.get().person == ada
 
@@ -500,7 +501,7 @@ def at_once(*calls: Callable[[], object]) -> None:
     def run(call: Callable[[], object]) -> None:
         try:
             start.wait(30)
-            with suppress(TeamRefusal, Busy):
+            with suppress(NotPossible, Busy):
                 call()
         finally:
             connection.close()
@@ -614,10 +615,10 @@ def test_a_deleted_team_is_gone_for_all(ada: User, team: User) -> None:
 
 def test_how_many_teams_and_members_there_may_be(ada: User, team: User, settings: Settings) -> None:
     settings.MOST_TEAMS = settings.MOST_MEMBERS = 1
-    with pytest.raises(TeamRefusal):
+    with pytest.raises(NotPossible):
         teams.create(ada, "Other")
     row, _ = teams.invite(membership(ada, team), Role.MEMBER)
-    with pytest.raises(TeamRefusal):
+    with pytest.raises(NotPossible):
         teams.accept(make_user(), row)
     assert Membership.objects.count() == 1
 
@@ -629,10 +630,10 @@ def test_nobody_becomes_the_owner_of_more_teams_by_an_invitation_or_a_role(
     bob, own = make_user(name="Bob"), membership(ada, team)
     teams.create(bob, "His")
     row, _ = teams.invite(own, Role.OWNER)
-    with pytest.raises(TeamRefusal, match="“Bob” owns 1 teams"):
+    with pytest.raises(NotPossible, match="“Bob” owns 1 teams"):
         teams.accept(bob, row)
     member = Membership.objects.create(team=team, person=bob, role=Role.MEMBER)
-    with pytest.raises(TeamRefusal, match="“Bob” owns 1 teams"):
+    with pytest.raises(NotPossible, match="“Bob” owns 1 teams"):
         teams.change_role(own, member.id, Role.OWNER)
     member.refresh_from_db()
     assert (member.role, Invitation.objects.count()) == (Role.MEMBER, 1)
