@@ -83,17 +83,16 @@ def unseal_secrets(sealed: str, owner: UUID) -> dict[str, str]:
     return plain["secrets"]
 
 
-def reseal(sealed: str) -> str:
-    """Return `sealed` encrypted with the first key and cipher; unchanged if it already is. Raises Unreadable."""
+def reseal(sealed: str, owner: UUID | None = None) -> str:
+    """Return `sealed` encrypted with the first key and cipher; unchanged if it already is. Raises Unreadable.
+
+    `owner`: the id of the row for which `seal_secrets` encrypted it, if that did.
+    """
     plain = unseal(sealed)
+    if owner is not None:
+        unseal_secrets(sealed, owner)
     is_current = sealed.startswith(_CIPHER) and _open(sealed, settings.ENCRYPTION_KEYS[:1]) is not None
     return sealed if is_current else seal(plain)
-
-
-def reseal_secrets(sealed: str, owner: UUID) -> str:
-    """As `reseal`, of what `seal_secrets` encrypted for the row with the id `owner`."""
-    unseal_secrets(sealed, owner)
-    return reseal(sealed)
 
 
 def hashed(token: str) -> str:

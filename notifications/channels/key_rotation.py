@@ -1,10 +1,11 @@
 """Re-encrypt all secrets with the first key, so that older keys can be removed."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
+from allauth.mfa.models import Authenticator
 from django.apps import apps
 from django.db.models import Model
 
@@ -15,14 +16,27 @@ _CHUNK = 500
 _KNOWN_TEXT = "carillon"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Rotated:
-    """The result of one chunk; `unreadable` are the rows of `model` that no key decrypts, left unchanged."""
+    """What became of sealed texts; `unreadable` names those that no key decrypts, left unchanged."""
 
-    model: type[Model]
-    sealed: int
-    sealed_before: int
-    unreadable: tuple[UUID, ...]
+    sealed: int = 0
+    sealed_before: int = 0
+    unreadable: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        counts = self.sealed, self.sealed_before, len(self.unreadable)
+        return "{} sealed with the first key, {} were already, {} unreadable".format(*counts)
+
+    def reseal(self, name: str, sealed: str, owner: UUID | None = None) -> str | None:
+        """Return what to store instead of `sealed`; None to leave it."""
+        try:
+            new = encryption.reseal(sealed, owner)
+        except encryption.Unreadable:
+            self.unreadable.append(name)
+            return None
+        self.sealed_before += new == sealed
+        return None if new == sealed else new
 
 
 def models() -> list[type[Model]]:
@@ -30,8 +44,8 @@ def models() -> list[type[Model]]:
     return [model for model in apps.get_models() if any(field.name == "sealed_secrets" for field in model._meta.fields)]
 
 
-def rotate(chunk: int = _CHUNK) -> Iterator[Rotated]:
-    """Re-encrypt all rows with secrets, `chunk` at a time, one statement for each row.
+def rotate(done: Rotated, chunk: int = _CHUNK) -> Iterator[type[Model]]:
+    """Re-encrypt all rows with secrets, one statement for each row. Yields the model after each `chunk` of its rows.
 
     It is safe to interrupt and repeat. A row that changed since it was read is skipped: that change used the first key.
     """
@@ -39,23 +53,25 @@ def rotate(chunk: int = _CHUNK) -> Iterator[Rotated]:
         rows = model._default_manager.exclude(sealed_secrets="").order_by("pk").values_list("pk", "sealed_secrets")
         last: UUID | None = None
         while batch := list((rows if last is None else rows.filter(pk__gt=last))[:chunk]):
-            yield _rotate(model, batch)
+            _rotate(done, model, batch)
+            yield model
             last = batch[-1][0]
 
 
-def _rotate(model: type[Model], rows: list[Any]) -> Rotated:
-    sealed, sealed_before, unreadable = 0, 0, []
+def _rotate(done: Rotated, model: type[Model], rows: list[Any]) -> None:
     for key, old in rows:
-        try:
-            new = encryption.reseal_secrets(old, key)
-        except encryption.Unreadable:
-            unreadable.append(key)
-            continue
-        if new == old:
-            sealed_before += 1
-        else:
-            sealed += model._default_manager.filter(pk=key, sealed_secrets=old).update(sealed_secrets=new)
-    return Rotated(model, sealed, sealed_before, tuple(unreadable))
+        if new := done.reseal(f"{model._meta.verbose_name} {key}", old, key):
+            done.sealed += model._default_manager.filter(pk=key, sealed_secrets=old).update(sealed_secrets=new)
+
+
+def rotate_factors() -> Rotated:
+    """As `rotate`, of the secrets of second factors, which allauth keeps in JSON."""
+    done = Rotated()
+    for row in Authenticator.objects.filter(type=Authenticator.Type.TOTP).select_related("user").order_by("pk"):
+        if new := done.reseal(f"second factor of {row.user.email}", row.data["secret"]):
+            same = Authenticator.objects.filter(pk=row.pk, data=row.data)
+            done.sealed += same.update(data=row.data | {"secret": new})
+    return done
 
 
 def remember_keys() -> None:

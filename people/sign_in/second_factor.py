@@ -10,7 +10,6 @@ import hashlib
 import secrets
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
@@ -169,29 +168,3 @@ def _shown_by_setting_up(request: HttpRequest, user: User, authenticator: Any, *
     """Setting up an app needs a code, and a key its touch, so it counts as shown in this session."""
     if authenticator.type in _FACTORS:
         record_authentication(request, user, "mfa", id=authenticator.pk, type=authenticator.type)
-
-
-@dataclass(frozen=True, slots=True)
-class Rotated:
-    """The result; `unreadable` are people whose secrets no key decrypts, left unchanged."""
-
-    sealed: int
-    sealed_before: int
-    unreadable: tuple[str, ...]
-
-
-def rotate() -> Rotated:
-    """Re-encrypt every secret with the first key. Safe to interrupt and repeat."""
-    sealed, sealed_before, unreadable = 0, 0, []
-    for row in Authenticator.objects.filter(type=Authenticator.Type.TOTP).select_related("user").order_by("pk"):
-        try:
-            secret = encryption.reseal(row.data["secret"])
-        except encryption.Unreadable:
-            unreadable.append(row.user.email)
-            continue
-        if secret == row.data["secret"]:
-            sealed_before += 1
-        else:  # unless it has changed meanwhile
-            same = Authenticator.objects.filter(pk=row.pk, data=row.data)
-            sealed += same.update(data=row.data | {"secret": secret})
-    return Rotated(sealed, sealed_before, tuple(unreadable))

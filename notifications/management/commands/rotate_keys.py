@@ -5,7 +5,6 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from notifications.channels import key_rotation
-from people.sign_in import second_factor
 
 
 class Command(BaseCommand):
@@ -21,26 +20,19 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        sealed = sealed_before = unreadable = 0
-        for done in key_rotation.rotate():
-            sealed, sealed_before = sealed + done.sealed, sealed_before + done.sealed_before
-            unreadable += len(done.unreadable)
-            for key in done.unreadable:
-                noun = done.model._meta.verbose_name
-                self.stderr.write(f"{noun} {key}: no key opens its secrets; it is left as it is")
-            self.stdout.write(f"{sealed + sealed_before + unreadable} read …")
-        self.stdout.write(f"{sealed} sealed with the first key, {sealed_before} were already, {unreadable} unreadable")
-        factors = second_factor.rotate()
-        for email in factors.unreadable:
-            self.stderr.write(f"second factor of {email}: no key opens it; it is left as it is")
-        self.stdout.write(
-            f"second factors: {factors.sealed} sealed with the first key, {factors.sealed_before} were already, "
-            f"{len(factors.unreadable)} unreadable"
-        )
-        if options["lost"] or not (unreadable or factors.unreadable):
+        secrets = key_rotation.Rotated()
+        for _ in key_rotation.rotate(secrets):
+            self.stdout.write(f"{secrets.sealed + secrets.sealed_before + len(secrets.unreadable)} read …")
+        factors = key_rotation.rotate_factors()
+        for name in secrets.unreadable:
+            self.stderr.write(f"{name}: no key opens its secrets; it is left as it is")
+        for name in factors.unreadable:
+            self.stderr.write(f"{name}: no key opens it; it is left as it is")
+        self.stdout.write(f"{secrets}\nsecond factors: {factors}")
+        if options["lost"] or not (secrets.unreadable or factors.unreadable):
             key_rotation.remember_keys()  # processes start with the keys that read this
-        if unreadable or factors.unreadable:
+        if secrets.unreadable or factors.unreadable:
             raise CommandError(
-                f"{unreadable} secrets cannot be read, and {len(factors.unreadable)} secrets of second factors; "
-                "put the key that is missing back, and run this again"
+                f"{len(secrets.unreadable)} secrets cannot be read, and {len(factors.unreadable)} secrets of second "
+                "factors; put the key that is missing back, and run this again"
             )

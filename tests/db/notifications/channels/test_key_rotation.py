@@ -81,7 +81,8 @@ def test_a_sealed_text_that_was_changed_is_unreadable(ada: User) -> None:
 def test_an_interrupted_rotation_goes_on_where_it_was(ada: User, settings: Settings) -> None:
     hooks = [make_channel(ada, "webhook") for _ in range(5)]
     settings.ENCRYPTION_KEYS = [NEW, OLD]
-    first = next(key_rotation.rotate(chunk=2))
+    first = key_rotation.Rotated()
+    next(key_rotation.rotate(first, chunk=2))
     assert (first.sealed, first.sealed_before) == (2, 0)
     sealed = Channel.objects.get(id=hooks[0].id).sealed_secrets
     assert "3 sealed with the first key, 2 were already, 0 unreadable" in rotate()
@@ -108,7 +109,9 @@ def test_a_change_made_during_a_rotation_is_kept(ada: User, settings: Settings) 
     stale = [(hook.id, hook.sealed_secrets)]
     changed = encryption.seal_secrets({"secret": "another"}, hook.id)
     Channel.objects.update(sealed_secrets=changed)
-    assert key_rotation._rotate(Channel, stale).sealed == 0
+    done = key_rotation.Rotated()
+    key_rotation._rotate(done, Channel, stale)
+    assert done.sealed == 0
     assert Channel.objects.get().sealed_secrets == changed
 
 
