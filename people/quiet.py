@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from common import zones
@@ -61,16 +61,6 @@ class Hours:
         return next((one for one in instants if self._is_open(civil_time.high_water(self.zone, one))), None)
 
 
-class Settings(Protocol):
-    """A person, as far as their hours are concerned."""
-
-    quiet_from: time | None
-    quiet_until: time | None
-    time_zone: str
-    weekly_hours: Any
-    public_holidays: str
-
-
 def columns(table: str) -> str:
     """SQL of the hours of a row of people_user, for `read`; NULL for those who have none."""
     names = ("quiet_from", "quiet_until", "time_zone", "weekly_hours", "public_holidays")
@@ -87,10 +77,6 @@ def read(written: str | None) -> Hours | None:
     begins, ends, zone, weekly, country = json.loads(written)
     first, last = (None if edge is None else time.fromisoformat(edge) for edge in (begins, ends))
     return hours(first, last, zone, weekly, country)
-
-
-def of(person: Settings) -> Hours | None:
-    return hours(person.quiet_from, person.quiet_until, person.time_zone, person.weekly_hours, person.public_holidays)
 
 
 def hours(begins: time | None, ends: time | None, zone: str, weekly: Any = None, country: str = "") -> Hours | None:

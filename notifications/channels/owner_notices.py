@@ -184,7 +184,7 @@ def _disabled() -> Iterable[Notice]:
 def _notification(notice: Notice, channels: Sequence[Channel], now: datetime) -> outbox.NewNotification:
     owner = channels[0].user
     waits = not notice.reached_nobody and any(channel.provider == "inbox" for channel in channels)
-    hours = quiet.of(owner) if waits else None
+    hours = owner.hours if waits else None
     return outbox.NewNotification(
         user_id=notice.user_id,
         channels=[(channel.id, channel.provider) for channel in channels],

@@ -93,7 +93,7 @@ def _new(
         batch_id=whole.id,
         origin_id=whole.id,
         expires_at=delivery.expires_at,
-        quiet_hours=None if whole.urgent else quiet.wait(now, quiet.of(person)),
+        quiet_hours=None if whole.urgent else quiet.wait(now, person.hours),
         urgent=whole.urgent,
         data=None,
     )

@@ -59,7 +59,7 @@ def send(
         **options,
     )
     if not new.urgent:
-        new = replace(new, quiet_hours=quiet.wait(max(send_at or now, now), quiet.of(user)))
+        new = replace(new, quiet_hours=quiet.wait(max(send_at or now, now), user.hours))
     with lock_user(user):
         most: int = settings.SENDS_PER_PERSON_PER_DAY
         # By id, which the index of the person's history has: reads one day of it.

@@ -18,6 +18,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 from common import zones
 from common.database import checks
 from common.database.triggers import changed, update_of
+from people import quiet
 
 if TYPE_CHECKING:
     from people.models.team import Membership
@@ -185,6 +186,12 @@ class User(AbstractUser):
     def zone(self) -> ZoneInfo:
         """The person's zone; UTC if it is not chosen or damaged."""
         return zones.read(self.time_zone)
+
+    @property
+    def hours(self) -> quiet.Hours | None:
+        """When they may be disturbed; None: at any time."""
+        chosen = self.quiet_from, self.quiet_until, self.time_zone, self.weekly_hours, self.public_holidays
+        return quiet.hours(*chosen)
 
     @property
     def has_damaged_zone(self) -> bool:

@@ -54,7 +54,7 @@ def to_ask(team: User, at: datetime, urgent: bool) -> list[User]:
     """The people on call at the aware instant, in order; without those in quiet hours, unless it is urgent."""
     ids = rota.who(rota_of(team), at)
     people = User.objects.in_bulk(ids)
-    return [people[key] for key in ids if urgent or quiet.wait(at, quiet.of(people[key])) is None]
+    return [people[key] for key in ids if urgent or quiet.wait(at, people[key].hours) is None]
 
 
 def minutes(team: User) -> int:

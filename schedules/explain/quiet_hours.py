@@ -19,7 +19,7 @@ class QuietHours:
     def __init__(self, user: User, urgent: bool, channels: Iterable[Channel]) -> None:
         every = list(channels)
         silent = [] if urgent else [channel for channel in every if providers.disturbs(channel.provider)]
-        self._hours = quiet.of(user) if silent else None
+        self._hours = user.hours if silent else None
         self._labels = [channel.label for channel in silent] if len(silent) < len(every) else []
 
     @classmethod
