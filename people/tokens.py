@@ -1,7 +1,7 @@
 """Bearer tokens of the HTTP API: made on the settings page or by another token, shown once, stored as a hash."""
 
 import secrets
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -152,16 +152,12 @@ def find(token: str) -> ApiToken | None:
     valid.user = postgres.instance(User, row[len(ApiToken._meta.concrete_fields) : -1])
     if valid.user.is_team and valid.member_id is not None:
         valid.user.acting = Membership(team=valid.user, person_id=valid.member_id, role=row[-1])
-        valid.scopes = [scope for scope in valid.scopes if scope in _scopes_of(row[-1])]
+        of_role = {Role.OWNER: SCOPES, Role.MEMBER: SCOPES.keys() - {"settings"}}.get(Role(row[-1]), ["read"])
+        valid.scopes = [scope for scope in valid.scopes if scope in of_role]
     maker = valid.user.actor
     if settings.SECOND_FACTOR_FOR_STAFF and maker.is_staff and not second_factor.is_set_up(maker):
         return None
     return valid
-
-
-def _scopes_of(role: str) -> Collection[str]:
-    """The scopes of a team's token, by the role of the member who made it."""
-    return {Role.OWNER: SCOPES, Role.MEMBER: SCOPES.keys() - {"settings"}}.get(Role(role), ["read"])
 
 
 def record_use(token: ApiToken, now: datetime) -> None:

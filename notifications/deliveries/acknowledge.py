@@ -43,11 +43,7 @@ UNDO_LISTENERS: list[Callable[[Notification], object]] = []
 @transaction.atomic
 def acknowledge(notification_id: UUID, source: From = From.API, by: User | None = None) -> bool:
     """False when it has been answered before; nothing changes then. `by`: who, where they act for a team."""
-    if (notification := _answer(notification_id, DeliveryCode.ACKNOWLEDGED, source, by)) is None:
-        return False
-    for tell in LISTENERS:
-        tell(notification)
-    return True
+    return _answer(notification_id, DeliveryCode.ACKNOWLEDGED, source, by) is not None
 
 
 @transaction.atomic
@@ -59,8 +55,6 @@ def snooze(notification_id: UUID, until: datetime, source: From = From.API, by: 
     """
     if (notification := _answer(notification_id, DeliveryCode.SNOOZED, source, by, until)) is None:
         return False
-    for tell in LISTENERS:
-        tell(notification)
     if notification.nag_of is not None:
         notification = Notification.objects.get(id=notification.nag_of)
     sent_to = notification.deliveries.order_by("id").values_list("channel_id", flat=True)
@@ -106,7 +100,8 @@ def undo(notification_id: UUID) -> Undone | None:
     is open again for all; its members get nothing more of it.
     """
     notification_id, _ = _whole(notification_id)
-    _lock_cause(notification_id)
+    for lock in LOCKS:
+        lock(notification_id)
     series = Notification.objects.filter(id__in=_lock_series(notification_id))
     done = series.filter(acknowledged_at__isnull=False, snoozed_until=None)
     if (notification := done.filter(id=notification_id).first()) is None:
@@ -154,7 +149,8 @@ def _answer(
 ) -> Notification | None:
     """The notification, of the team for a member's, as it is now; None if it was answered before."""
     notification_id, member = _whole(notification_id)
-    _lock_cause(notification_id)
+    for lock in LOCKS:
+        lock(notification_id)
     series = _lock_series(notification_id)
     who = member or by
     values: dict[str, Any] = {"acknowledged_at": Now(), "snoozed_until": until, "advance_at": None, "nag_at": None}
@@ -171,17 +167,14 @@ def _answer(
         shown.close_after_commit(one)
     notification = Notification.objects.get(id=notification_id)
     _wake(notification)
+    for tell in LISTENERS:
+        tell(notification)
     return notification
 
 
 def _wake(notification: Notification) -> None:
     """Open pages of its account, for which somebody else may have answered it, or by a link."""
     transaction.on_commit(partial(live_wakes.wake, notification.user_id))
-
-
-def _lock_cause(notification_id: UUID) -> None:
-    for lock in LOCKS:
-        lock(notification_id)
 
 
 def _lock_series(notification_id: UUID) -> list[UUID]:

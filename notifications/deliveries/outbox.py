@@ -122,11 +122,6 @@ class _NewDelivery(NamedTuple):
     reason_params: Json
 
 
-def _order(new: NewNotification) -> str:
-    """The literal of the array of the channels in order; empty where all of them get it at once."""
-    return column(channel_id for channel_id, _ in new.channels) if new.in_order else "{}"
-
-
 def _wait(new: NewNotification, provider: str) -> tuple[datetime | None, datetime | None, str, str]:
     """When a delivery becomes available, when it expires, and why it waits."""
     if new.quiet_hours is None or not providers.disturbs(provider):
@@ -147,7 +142,7 @@ _NOTIFICATIONS = Rows(
     "n",
     NewNotification,
     without=("channels", "available_at", "expires_at", "quiet_hours", "in_order"),
-    channel_order=(str, _order),
+    channel_order=(str, lambda new: column(key for key, _ in (new.channels if new.in_order else ()))),
     **correlation.COLUMNS,
     advance_at=(datetime, lambda new: _wait(new, new.channels[0][1])[0] if new.in_order else None),
     nag_channel_ids=(str, lambda new: column(new.nag_channel_ids)),

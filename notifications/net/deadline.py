@@ -224,7 +224,9 @@ class _Lookups:
     def acquire(self, person: int | None, timeout: float) -> bool:
         """Wait for one of the person's (None: of anybody's); False after `timeout` seconds."""
         with self._changed:
-            if not self._changed.wait_for(lambda: self._all < MAX_LOOKUPS and self._has_share(person), timeout):
+            if not self._changed.wait_for(
+                lambda: self._all < MAX_LOOKUPS and (person is None or self._of[person] < MAX_OF_PERSON), timeout
+            ):
                 return False
             self._all += 1
             if person is not None:
@@ -238,9 +240,6 @@ class _Lookups:
                 self._of[person] -= 1
                 self._of += Counter()  # forgets those who have none
             self._changed.notify_all()
-
-    def _has_share(self, person: int | None) -> bool:
-        return person is None or self._of[person] < MAX_OF_PERSON
 
 
 def _reset_lookups() -> None:

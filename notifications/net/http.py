@@ -60,8 +60,8 @@ class Response:
     broken: Reason | None = None
 
 
-class NotSent(Exception):
-    """Nothing of the request left this machine. `refused`: it never will, because the policy denies the address."""
+class Failed(Exception):
+    """No answer came. `refused`: none ever will, because the policy denies the address."""
 
     def __init__(self, reason: Reason, refused: bool = False) -> None:
         super().__init__(str(reason))
@@ -69,12 +69,12 @@ class NotSent(Exception):
         self.refused = refused
 
 
-class Unanswered(Exception):
-    """The request, or a part of it, was sent and no answer came: the receiver may have acted on it."""
+class NotSent(Failed):
+    """Nothing of the request left this machine."""
 
-    def __init__(self, reason: Reason) -> None:
-        super().__init__(str(reason))
-        self.reason = reason
+
+class Unanswered(Failed):
+    """The request, or a part of it, was sent: the receiver may have acted on it."""
 
 
 def request(

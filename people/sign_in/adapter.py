@@ -132,7 +132,9 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
         """
         purpose = _PURPOSES.get(template_prefix, Purpose.NOTICE)
         if obstacle := _obstacle(purpose, email):
-            self._hold_back(obstacle)
+            self.request.mail_held_back = True
+            if self.request.user.is_authenticated:  # a stranger would learn of other people's requests
+                messages.error(self.request, obstacle)
             return
         if purpose is Purpose.CHANGED and (undo_url := getattr(self.request, "undo_url", "")):
             context = context | {"undo_url": undo_url}
@@ -150,12 +152,6 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
             log.error("Cannot send an email (%s): %s", template_prefix, type(error).__name__)
             self.request.mail_held_back = True
             messages.error(self.request, _("Carillon could not send an email. Try again in a few minutes."))
-
-    def _hold_back(self, why: str) -> None:
-        """Show the reason only to somebody who is signed in; it would tell a stranger about other people's requests."""
-        self.request.mail_held_back = True
-        if self.request.user.is_authenticated:
-            messages.error(self.request, why)
 
 
 def _obstacle(purpose: Purpose, email: str) -> str:
