@@ -4,7 +4,6 @@ import hashlib
 import json
 from datetime import datetime, timedelta
 
-from allauth.account.models import EmailAddress
 from django.conf import settings
 from django.core.cache import cache
 from django.db.models import QuerySet
@@ -36,8 +35,7 @@ def is_proven(user: User, kind: str, address: object) -> bool:
     provider = providers.get(kind)
     if not provider.form.base_fields or kind in providers.pulled() or provider.from_browser:
         return True
-    own = EmailAddress.objects.filter(user=user, verified=True, email__iexact=str(address))
-    return kind == "email" and bool(own.exists())
+    return kind == "email" and mailboxes.is_confirmed(str(address), user)
 
 
 def can_be_refused(kind: str) -> bool:

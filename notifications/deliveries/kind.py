@@ -320,4 +320,5 @@ def _unsubscribe_url(row: Any) -> str:
         return LEAVE.address(row.subscription_id)
     if row.origin == Notification.Origin.ANNOUNCEMENT:
         return STOP.address(row.notification_id)
-    return UNSUBSCRIBE.address(row.link_id) if providers.unsubscribes(row.handler) else ""
+    provider = providers.find(row.handler)
+    return UNSUBSCRIBE.address(row.link_id) if provider and provider.unsubscribes else ""

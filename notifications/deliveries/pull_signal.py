@@ -26,18 +26,14 @@ _FIRST = "0-0"
 
 def wake_pullers_after_commit(channel_ids: Collection[UUID]) -> None:
     def wake_them() -> None:  # not a partial: Django names a robust hook that failed by its __qualname__
-        wake_pullers(channel_ids)
+        pipeline = client.client(settings.REDIS_URL).pipeline(transaction=False)
+        for channel_id in channel_ids:
+            pipeline.xadd(_key(channel_id), {"": ""}, maxlen=1, approximate=False)
+            pipeline.expire(_key(channel_id), _RETENTION)
+        client.ask(settings.REDIS_URL, pipeline.execute, list)
 
     if channel_ids:
         transaction.on_commit(wake_them, robust=True)
-
-
-def wake_pullers(channel_ids: Collection[UUID]) -> None:
-    pipeline = client.client(settings.REDIS_URL).pipeline(transaction=False)
-    for channel_id in channel_ids:
-        pipeline.xadd(_key(channel_id), {"": ""}, maxlen=1, approximate=False)
-        pipeline.expire(_key(channel_id), _RETENTION)
-    client.ask(settings.REDIS_URL, pipeline.execute, list)
 
 
 def last(channel_id: UUID) -> str:

@@ -3,11 +3,8 @@
 Best effort: if a message is lost, the notification stays on the screen until somebody closes it.
 """
 
-import logging
 from uuid import UUID
 
-from celery import current_app
-from django.db import transaction
 from django.db.models import QuerySet
 
 from common.database import encryption
@@ -15,9 +12,7 @@ from common.texts import languages
 from notifications.models import Delivery
 from notifications.models.channel import verified
 from notifications.providers.web_push import WebPush
-from work.broker import publisher
-
-log = logging.getLogger(__name__)
+from work.broker.wakes import Wake, publish_after_commit
 
 CLOSE = "notifications.close_shown"
 _State = Delivery.State
@@ -27,16 +22,8 @@ _SHOWN = (_State.DELIVERED, _State.SENDING, _State.UNKNOWN)
 
 def close_after_commit(notification_id: UUID) -> None:
     """Have a worker `close` it once the current transaction is committed, if a browser may show it."""
-    if not _deliveries(notification_id).exists():
-        return
-
-    def publish() -> None:
-        try:
-            publisher.publish(current_app, CLOSE, [(notification_id, 0.0)], "deliveries")
-        except publisher.Unreachable as error:
-            log.warning("The broker cannot be reached; browsers still show an answered notification: %s", error)
-
-    transaction.on_commit(publish, robust=True)
+    if _deliveries(notification_id).exists():
+        publish_after_commit([Wake(CLOSE, notification_id, queue="deliveries")])
 
 
 def close(notification_id: UUID) -> None:

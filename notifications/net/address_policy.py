@@ -70,8 +70,8 @@ _PRIVATE_SUFFIXES = tuple(f".{name}" for name in _PRIVATE)
 class RefusedURL(ValueError):
     """Carillon does not post to this address. The message says why, and what to enter instead."""
 
-    def __init__(self, message: str, code: DeliveryCode = DeliveryCode.FORBIDDEN) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, code: DeliveryCode = DeliveryCode.FORBIDDEN, **values: object) -> None:
+        super().__init__(message % {"example": EXAMPLE, **values})
         self.reason = Reason(code)
 
 
@@ -115,19 +115,18 @@ def check_url(url: str) -> str:
     The host may still resolve to a private address; that is checked when we connect.
     """
     if len(url := url.strip()) > MAX_LENGTH:
-        raise RefusedURL(_("The address is longer than %(most)s characters.") % {"most": MAX_LENGTH})
+        raise RefusedURL(_("The address is longer than %(most)s characters."), most=MAX_LENGTH)
     if re.search(r"[\x00-\x20\x7f\\]", url):
         raise RefusedURL(
             _("The address contains a space, a backslash or a control character. Enter one like %(example)s.")
-            % {"example": EXAMPLE}
         )
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        raise RefusedURL(_("This is not a web address. Enter one like %(example)s.") % {"example": EXAMPLE}) from None
+        raise RefusedURL(_("This is not a web address. Enter one like %(example)s.")) from None
     if parts.scheme not in ("http", "https"):
-        raise RefusedURL(_("The address must start with https:// or http://, like %(example)s.") % {"example": EXAMPLE})
+        raise RefusedURL(_("The address must start with https:// or http://, like %(example)s."))
     if "@" in parts.netloc:
         raise RefusedURL(_("Leave out the user name and password before the @. Other people could see them."))
     host = _canonical_host(parts)
@@ -136,7 +135,7 @@ def check_url(url: str) -> str:
     if port is not None:
         if not permitted_port(port):
             raise RefusedURL(
-                _("Port %(port)s is not allowed. Use 443, 80 or a web server's port above 1023.") % {"port": port}
+                _("Port %(port)s is not allowed. Use 443, 80 or a web server's port above 1023."), port=port
             )
         netloc = f"{netloc}:{port}"
     return urlunsplit((parts.scheme, netloc, parts.path or "/", parts.query, ""))
@@ -156,9 +155,7 @@ def _canonical_host(parts: SplitResult) -> str:
         if re.fullmatch(r"[0-9]+|0x[0-9a-f]*", labels[-1]):
             return str(IPv4Address(host))
     except ValueError:  # idna.IDNAError is one
-        raise RefusedURL(
-            _("The address has no valid host name. Enter one like %(example)s.") % {"example": EXAMPLE}
-        ) from None
+        raise RefusedURL(_("The address has no valid host name. Enter one like %(example)s.")) from None
     if len(host) > 253:
         raise RefusedURL(_("The host name is longer than 253 characters."))
     return host

@@ -36,11 +36,6 @@ def unconfigured() -> list[str]:
     return [kind for kind, provider in registry.by_name.items() if provider.notice()]
 
 
-def unsubscribes(kind: str) -> bool:
-    """Return whether messages of this kind carry an unsubscribe link."""
-    return kind in registry.by_name and registry.by_name[kind].unsubscribes
-
-
 def get(kind: str) -> Provider:
     try:
         return registry.by_name[kind]

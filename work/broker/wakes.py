@@ -154,7 +154,7 @@ def _publish(near: Sequence[Wake]) -> bool:
         for (task, queue, cost), calls in queues.items():
             publisher.publish(current_app, task, calls, queue, cost)
     except publisher.Unreachable as error:
-        log.warning("The broker cannot be reached; %d messages wait for rescue: %s", len(near), error)
+        log.warning("The broker cannot be reached; %d messages were not published: %s", len(near), error)
         return False
     return True
 
