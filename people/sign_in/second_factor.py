@@ -14,11 +14,9 @@ from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
-import qrcode
 from allauth.account import app_settings
 from allauth.account.authentication import get_authentication_records
 from allauth.account.internal.flows.login import record_authentication
-from allauth.account.models import EmailAddress
 from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.mfa.models import Authenticator
 from allauth.mfa.signals import authenticator_added, authenticator_reset
@@ -30,10 +28,10 @@ from django.urls import reverse
 from django.utils.translation import gettext, gettext_lazy as _
 
 from common.database import encryption
+from people import mailboxes
 from people.models import User
 
 _FACTORS = (Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN)
-_QUIET_ZONE = 4  # modules around a QR code (ISO/IEC 18004)
 _CODES = 10
 _CODE_DIGITS = 36  # 119 bits: too many to guess by a plain hash (OWASP ASVS 5.0, 6.5.2)
 _HASH = "sha256:"
@@ -64,19 +62,6 @@ class Adapter(DefaultMFAAdapter):  # type: ignore[misc]  # allauth ships no type
         """The name that keys are bound to: never that of the Host header, which a client can choose."""
         return {"id": urlsplit(key_origin()).hostname or "", "name": "Carillon"}
 
-    def build_totp_svg(self, url: str) -> str:
-        """The QR code as an `<svg>` without inline styles, which the Content-Security-Policy forbids."""
-        code = qrcode.QRCode(border=_QUIET_ZONE)
-        code.add_data(url)
-        rows = code.get_matrix()
-        modules = ((x, y) for y, row in enumerate(rows) for x, is_dark in enumerate(row) if is_dark)
-        path = "".join(f"M{x} {y}h1v1h-1z" for x, y in modules)
-        return (
-            f'<svg class="qr" viewBox="0 0 {len(rows)} {len(rows)}" role="img" aria-label="QR code" '
-            'shape-rendering="crispEdges">'
-            f'<path d="{path}"/></svg>'
-        )
-
 
 def key_origin() -> str:
     """The origin at which security keys work: BASE_URL's, with a name, because browsers take no IP address."""
@@ -103,8 +88,7 @@ def must_confirm_address(user: User) -> bool:
 
     Staff accounts were created by an operator and need no confirmation.
     """
-    own = EmailAddress.objects.filter(user=user, email__iexact=user.email, verified=True)
-    return not user.is_staff and not own.exists()
+    return not user.is_staff and not mailboxes.is_confirmed(user.email, user)
 
 
 def was_shown(request: HttpRequest, user: User) -> bool:
