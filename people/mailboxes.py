@@ -12,7 +12,7 @@ from allauth.account.models import EmailAddress
 from allauth.core.internal import ratelimit
 from django.utils.translation import gettext_lazy as _
 
-from people.models import RefusedMailbox
+from people.models import RefusedMailbox, User
 
 REFUSED = _(
     "This address has refused emails from Carillon. Use another address, or allow it again with the link in the "
@@ -81,6 +81,7 @@ def is_refused(address: str) -> bool:
     return RefusedMailbox.objects.filter(mailbox=mailbox(address)).exists()
 
 
-def is_confirmed(address: str) -> bool:
-    """Whether an account has confirmed this address."""
-    return bool(EmailAddress.objects.filter(email=address.lower(), verified=True).exists())
+def is_confirmed(address: str, by: User | None = None) -> bool:
+    """Whether an account, or this one, has confirmed this address."""
+    rows = EmailAddress.objects.filter(email=address.lower(), verified=True)
+    return bool((rows if by is None else rows.filter(user=by)).exists())

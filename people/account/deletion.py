@@ -12,8 +12,10 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.contenttypes.models import ContentType
 from django.db import IntegrityError, connection, models, transaction
 from django.db.models.functions import Now
+from django.utils.translation import gettext as _
 
 from common.database.postgres import blames_no_row
+from common.forms.not_possible import NotPossible
 from people import teams
 from people.account.rows import Key, attached, children, goes_with_parent, references
 from people.models import User
@@ -29,17 +31,18 @@ FIRST: list[Callable[[int], object]] = []
 log = logging.getLogger(__name__)
 
 
-class LastOperator(Exception):
-    """Nobody else could administer this installation."""
-
-
 def request(user: User) -> None:
-    """Switch the account off and have it deleted. Raises LastOperator, and NotPossible for the last owner of a team."""
+    """Switch the account off and have it deleted. Raises NotPossible for the last operator, or owner of a team."""
     with lock_user(user):
         if user.is_superuser:
             others = User.objects.filter(is_superuser=True, is_active=True).exclude(pk=user.pk)
             if not others.select_for_update(no_key=True).exists():
-                raise LastOperator
+                raise NotPossible(
+                    _(
+                        "You are the only operator of this installation. Make somebody else a superuser in the admin, "
+                        "then delete your account."
+                    )
+                )
         teams.leave_all(user)
         User.objects.filter(pk=user.pk).update(is_active=False, deletion_asked_at=Now())
 

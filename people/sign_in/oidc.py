@@ -4,7 +4,6 @@ from typing import Any, NoReturn
 
 import requests
 from allauth.account.internal.userkit import filter_users_by_email
-from allauth.account.models import EmailAddress
 from allauth.account.utils import get_next_redirect_url
 from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter, _build_apps_from_settings
@@ -19,6 +18,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import get_language, gettext as _
 
+from people import mailboxes
 from people.access.requests import PersonRequest, sensitive
 from people.models import User
 
@@ -37,9 +37,7 @@ class Adapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  # allauth shi
         for address in sociallogin.email_addresses:
             address.verified = address.verified is True  # some send a text, and "false" is true
         result: tuple[User, str] | None = super().authenticate_by_email(sociallogin)
-        if result and EmailAddress.objects.filter(user=result[0], email__iexact=result[1], verified=True).exists():
-            return result
-        return None
+        return result if result and mailboxes.is_confirmed(result[1], result[0]) else None
 
     def pre_social_login(self, request: HttpRequest, sociallogin: Any) -> None:
         """Refuse what allauth would ask a form or send a mail for. Whether sign-up is open (SIGN_UP) it asks itself."""

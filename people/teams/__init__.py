@@ -26,6 +26,7 @@ from common.forms.not_possible import NotPossible
 from common.redis import rate_limiter
 from common.redis.rate_limiter import Window
 from common.uuid7 import uuid7
+from people import mailboxes
 from people.models import Invitation, Membership, Role, SecurityEvent, User
 from people.sign_in import security_log
 from people.user_lock import lock_in_transaction, lock_user
@@ -196,7 +197,8 @@ def invite(owner: Membership, role: str, address: str = "") -> tuple[Invitation,
                 _("%(most)s invitations are open, which is the limit. Withdraw one.") % {"most": MOST_INVITATIONS}
             )
         if address:
-            if members(owner.team).filter(person__in=_accounts(address)).exists():
+            confirmed = EmailAddress.objects.filter(email=row.address, verified=True).values("user")
+            if members(owner.team).filter(person__in=confirmed).exists():
                 raise NotPossible(_("This person is a member already."))
             Invitation.objects.filter(team=owner.team, address=row.address).delete()  # the new one is valid
         row.save(force_insert=True)
@@ -229,7 +231,7 @@ def find_invitation(person: User, secret: str) -> Invitation | None:
     """The open invitation with this secret, if it is for everybody who has the link, or for an address of theirs."""
     rows = _open().select_related("team", "made_by").filter(hashed=hashed(secret), team__is_active=True)
     invitation = rows.first()
-    if invitation is None or (invitation.address and not _accounts(invitation.address).filter(pk=person.pk).exists()):
+    if invitation is None or (invitation.address and not mailboxes.is_confirmed(invitation.address, person)):
         return None
     return invitation
 
@@ -252,11 +254,6 @@ def accept(person: User, invitation: Invitation) -> Membership:
 
 def delete_expired() -> int:
     return delete_in_chunks(Invitation.objects.filter(expires_at__lt=timezone.now() - timedelta(days=1)))
-
-
-def _accounts(address: str) -> QuerySet[User]:
-    confirmed = EmailAddress.objects.filter(email=address.lower(), verified=True).values("user_id")
-    return User.objects.filter(pk__in=confirmed)
 
 
 def _record(event: SecurityEvent.Type, member: Membership, team: User, **detail: Any) -> None:

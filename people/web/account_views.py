@@ -115,14 +115,6 @@ def delete(request: PersonRequest) -> HttpResponseBase:
             deletion.request(request.user)
         except NotPossible as refusal:
             form.add_error(None, str(refusal))
-        except deletion.LastOperator:
-            form.add_error(
-                None,
-                _(
-                    "You are the only operator of this installation. Make somebody else a superuser in the admin, "
-                    "then delete your account."
-                ),
-            )
         else:
             security_log.record(SecurityEvent.Type.DELETION_ASKED, request.user, request)
             get_adapter(request).send_mail("people/email/account_deleted", request.user.email, {})
