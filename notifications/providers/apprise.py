@@ -80,7 +80,6 @@ class Apprise(Provider):
     kind = "apprise"
     label = gettext_lazy("Another service (Apprise)")
     about = gettext_lazy("Pushover, Microsoft Teams, Mattermost, Home Assistant, SMS through Twilio, and many more.")
-    icon = "apprise"
     position = 90
     recognises_repeats = False
     services = NAMES

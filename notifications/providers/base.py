@@ -138,13 +138,10 @@ class Provider(HasForm):
     """Sends to one kind of service. It has no state: one object serves every channel, from any thread."""
 
     kind: ClassVar[str]
-    """Stored with each channel; the same as the module's name."""
+    """Stored with each channel; the name of its module, and of its symbol in static/icons.svg."""
 
     label: ClassVar[StrOrPromise]
     """Its name for people: "Email"."""
-
-    icon: ClassVar[str]
-    """The id of an SVG symbol in static/icons.svg."""
 
     about: ClassVar[StrOrPromise] = ""
     """One line at the form of a new channel, where the label does not say enough."""

@@ -14,7 +14,6 @@ class Board(Inside):
 
     kind = "board"
     label = _("Board")
-    icon = "board"
     about = _("A page that all members of a team share: reminders appear there, and people write back.")
     position = 13
     separate_answer_url = True

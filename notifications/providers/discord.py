@@ -58,7 +58,6 @@ class Discord(IncomingWebhook):
 
     kind = "discord"
     label = "Discord"
-    icon = "discord"
     position = 40
     recognises_repeats = False
     separate_answer_url = True

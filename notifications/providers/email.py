@@ -61,7 +61,6 @@ class Email(Provider):
 
     kind = "email"
     label = gettext_lazy("Email")
-    icon = "email"
     position = 10
     recognises_repeats = False
     unsubscribes = True

@@ -11,7 +11,6 @@ class Inbox(Inside):
 
     kind = "inbox"
     label = _("Inbox")
-    icon = "inbox"
     position = 0
     separate_answer_url = True
     style = markup.HTML

@@ -72,7 +72,6 @@ class Matrix(Provider):
     kind = "matrix"
     label = "Matrix"
     about = _("Writes to a room on your homeserver, in the name of an account that you give it.")
-    icon = "matrix"
     position = 55
     recognises_repeats = True
     # A whole event has at most 65,536 bytes, and JSON may write a byte of text as six.

@@ -91,7 +91,6 @@ class Ntfy(Provider):
     about = gettext_lazy(
         "Push notifications on your phone: install the ntfy app, and subscribe to a topic that you make up."
     )
-    icon = "ntfy"
     position = 60
     recognises_repeats = False
     separate_answer_url = True

@@ -10,7 +10,6 @@ class OnCall(Inside):
 
     kind = "on_call"
     label = _("Who is on call")
-    icon = "on_call"
     about = _("One member after the other, in the order of the team’s page, until somebody presses Done.")
     position = 12
     place = _("In the order of the team")

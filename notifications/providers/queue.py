@@ -99,7 +99,6 @@ class Queue(Provider):
 
     kind = "queue"
     label = gettext_lazy("Queue")
-    icon = "queue"
     about = gettext_lazy("Keeps messages until your own programs pull them over the API. Carillon sends nothing.")
     position = 190
     recognises_repeats = True

@@ -106,7 +106,6 @@ class Slack(IncomingWebhook):
     kind = "slack"
     label = "Slack"
     about = _("Also Mattermost and Rocket.Chat, whose incoming webhooks take the same messages.")
-    icon = "slack"
     position = 50
     recognises_repeats = False
     separate_answer_url = True

@@ -43,7 +43,6 @@ class Status(Webhook):
     kind = change_types.STATUS
     label = _("Status webhook")
     about = _("Posts each change of your messages, reminders and channels as JSON. It gets no messages.")
-    icon = "status"
     position = 200
     form = StatusForm
     option_fields = frozenset({"types", "everybody"})

@@ -10,7 +10,6 @@ class Team(Inside):
 
     kind = "team"
     label = _("Members of the team")
-    icon = "team"
     about = _("Each owner and member gets it on the channels that they use for new reminders.")
     position = 11
     place = _("On their own channels")

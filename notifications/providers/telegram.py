@@ -92,7 +92,6 @@ class Telegram(Provider):
 
     kind = "telegram"
     label = "Telegram"
-    icon = "telegram"
     position = 30
     recognises_repeats = False
     separate_answer_url = True

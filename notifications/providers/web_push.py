@@ -82,7 +82,6 @@ class WebPush(Provider):
     kind = "web_push"
     label = gettext_lazy("Browser")
     about = gettext_lazy("Shows notifications on this computer or phone.")
-    icon = "web_push"
     position = 5
     recognises_repeats = True
     from_browser = True

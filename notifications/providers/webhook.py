@@ -79,7 +79,6 @@ class Webhook(Provider):
     kind = "webhook"
     label = gettext_lazy("Webhook")
     about = gettext_lazy("Posts each message as JSON to a web address, for programs of yours, Home Assistant or n8n.")
-    icon = "webhook"
     position = 20
     policy = retry.SLOW
     recognises_repeats = True
