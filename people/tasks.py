@@ -1,10 +1,15 @@
-"""The Celery task of people."""
+"""The Celery tasks of people."""
+
+from datetime import timedelta
 
 from celery import shared_task
+from django.utils import timezone
 
-from people import teams, tokens
+from common.database.postgres import delete_in_chunks
+from common.uuid7 import first_of
 from people.account import deletion
-from people.sign_in import security_log, sessions
+from people.models import ApiToken, Invitation, SecurityEvent, Session
+from people.sign_in.security_log import KEPT_DAYS
 
 
 @shared_task(name="people.delete_accounts", ignore_result=True, store_errors_even_if_ignored=True)
@@ -19,4 +24,12 @@ def prune() -> int:
 
     Returns how many.
     """
-    return sessions.delete_expired() + security_log.delete_old() + tokens.delete_revoked() + teams.delete_expired()
+    now = timezone.now()
+    kept_since = now - timedelta(days=KEPT_DAYS)
+    old = (
+        Session.objects.filter(expire_date__lt=now),
+        SecurityEvent.objects.filter(pk__lt=first_of(kept_since)).order_by("pk"),
+        ApiToken.objects.filter(revoked_at__lt=kept_since),
+        Invitation.objects.filter(expires_at__lt=now - timedelta(days=1)),  # the list of its team shows it for a day
+    )
+    return sum(map(delete_in_chunks, old))

@@ -9,7 +9,6 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import F, Q
 from django.db.models.functions import Now
-from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
 
 from common.database import postgres
@@ -201,9 +200,3 @@ def valid_tokens(user: User) -> list[ApiToken]:
     """The tokens that are not revoked, newest first; expired ones too, so that their end is seen."""
     valid = ApiToken.objects.select_related("member").filter(user=user, revoked_at=None)
     return list(valid.order_by(F("id").desc()))
-
-
-def delete_revoked() -> int:
-    """Delete tokens that were revoked before the oldest event of security. Returns how many."""
-    until = timezone.now() - timedelta(days=security_log.KEPT_DAYS)
-    return postgres.delete_in_chunks(ApiToken.objects.filter(revoked_at__lt=until))

@@ -6,7 +6,6 @@ A source can cause only so many of a type in a minute, and so can all strangers 
 import logging
 import time
 from collections import Counter
-from datetime import timedelta
 from ipaddress import ip_address, ip_network
 from threading import Lock
 from typing import Any
@@ -22,11 +21,8 @@ from django.db import DatabaseError, models, transaction
 from django.dispatch import receiver
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
-from django.utils import timezone
 from django.utils.deprecation import MiddlewareMixin
 
-from common.database.postgres import delete_in_chunks
-from common.uuid7 import first_of
 from people.models import SecurityEvent, User
 from people.sign_in import sessions
 
@@ -104,11 +100,6 @@ def _network(address: str | None) -> str:
 
 def of_person(user: User, most: int) -> list[SecurityEvent]:
     return list(SecurityEvent.objects.filter(user=user).order_by("-id")[:most])
-
-
-def delete_old() -> int:
-    before = first_of(timezone.now() - timedelta(days=KEPT_DAYS))
-    return delete_in_chunks(SecurityEvent.objects.filter(pk__lt=before).order_by("pk"))
 
 
 def find_by_email(email: str) -> User | None:

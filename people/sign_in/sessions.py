@@ -22,7 +22,6 @@ from django.http.response import HttpResponseBase
 from django.utils import timezone
 from django.utils.deprecation import MiddlewareMixin
 
-from common.database.postgres import delete_in_chunks
 from common.redis import live_wakes
 from people.access.acting import TEAM, is_of_open_page
 from people.models import MOST_OF_AGENT, Membership, Session, User
@@ -131,10 +130,6 @@ def end_others(user: User, request: HttpRequest | None) -> int:
     """Sign the person out everywhere but in the session of `request`. Returns how many sessions ended."""
     current = request.session.session_key if request is not None and request.user == user else None
     return Session.objects.filter(user=user).exclude(session_key=current or "").delete()[0]
-
-
-def delete_expired() -> int:
-    return delete_in_chunks(Session.objects.filter(expire_date__lt=timezone.now()))
 
 
 # A new password ends sessions by a trigger of `User`.

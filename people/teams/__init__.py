@@ -8,7 +8,6 @@ the team's lock.
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -21,7 +20,6 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from common.database.encryption import hashed
-from common.database.postgres import delete_in_chunks
 from common.forms.not_possible import NotPossible
 from common.redis import rate_limiter
 from common.redis.rate_limiter import Window
@@ -250,10 +248,6 @@ def accept(person: User, invitation: Invitation) -> Membership:
         member = Membership.objects.create(team=invitation.team, person=person, role=invitation.role)
     _record(SecurityEvent.Type.TEAM_JOINED, member, invitation.team)
     return member
-
-
-def delete_expired() -> int:
-    return delete_in_chunks(Invitation.objects.filter(expires_at__lt=timezone.now() - timedelta(days=1)))
 
 
 def _record(event: SecurityEvent.Type, member: Membership, team: User, **detail: Any) -> None:

@@ -19,7 +19,7 @@ from pytest_django import Settings
 
 from api.resources.transfer import load
 from common.forms.not_possible import NotPossible
-from people import teams, tokens
+from people import tasks, teams, tokens
 from people.access.acting import NOT_FOR_VIEWERS
 from people.account import deletion
 from people.models import ApiToken, CalendarFeed, CallOverride, Invitation, Membership, Role, SecurityEvent, User
@@ -386,7 +386,7 @@ def test_an_expired_or_withdrawn_invitation_does_not_work(ada: User, team: User,
     assert stranger.post(f"/teams/join/{secret}/").status_code == 404
     with pytest.raises(NotPossible):
         teams.accept(make_user(), old)
-    assert teams.delete_expired() == 1
+    assert tasks.prune() == 1
     row, secret = teams.invite(membership(ada, team), Role.MEMBER)
     assert browser.post(f"/teams/{team.pk}/invitations/{row.id}/").status_code == 302
     assert stranger.post(f"/teams/join/{secret}/").status_code == 404
@@ -429,7 +429,7 @@ def test_an_invitation_is_offered_until_it_is_over_and_its_team_deleted(ada: Use
         Invitation.objects.update(expires_at=timezone.now() + timedelta(hours=hours))
         assert list(teams.invitations_of(bob)) == [row] * is_open
         assert (teams.find_invitation(bob, secret) is not None) is is_open
-        assert teams.delete_expired() == 0  # the list of the team shows it for another day
+        assert tasks.prune() == 0  # the list of the team shows it for another day
     Invitation.objects.update(expires_at=timezone.now() + timedelta(hours=1))
     User.objects.filter(pk=team.pk).update(is_active=False)
     assert teams.find_invitation(bob, secret) is None
