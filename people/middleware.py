@@ -1,5 +1,6 @@
 """Middleware: the reader's time zone and language, the second factor, acting for a team, and a person's changes."""
 
+import logging
 import re
 from collections.abc import Callable
 from typing import Any, cast
@@ -26,6 +27,8 @@ from people.access import acting
 from people.models import User
 from people.models.owned import NotOwned
 from people.sign_in import second_factor
+
+log = logging.getLogger(__name__)
 
 _SHOWN_AT = ("mfa_authenticate", "mfa_reauthenticate", "mfa_reauthenticate_webauthn")
 _CHANGES = {
@@ -125,6 +128,7 @@ class FewRequestsAtOnce:
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         if is_orphan(error):
+            log.warning("A request refers to a row that is gone: %s", error)
             return render(request, "404.html", status=404)
         return _busy(request) if is_locked(error) else None
 

@@ -206,6 +206,7 @@ def _of_database(error: Exception) -> Problem | None:
             503, "unavailable", "The database cannot be reached.", "Try again.", headers={"Retry-After": "10"}
         )
     if is_orphan(error):
+        log.warning("A call refers to a row that is gone: %s", error)
         return conflict("What this refers to was deleted meanwhile. Nothing was changed.")
     if is_locked(error):
         detail = "Nothing was changed. Try again."
