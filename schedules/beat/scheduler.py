@@ -5,6 +5,7 @@ Entries of the stock loop are claimed in their row, so several beats send each o
 """
 
 import gc
+import logging
 import sys
 import time
 from collections.abc import Callable
@@ -22,8 +23,8 @@ from redis.exceptions import ResponseError
 
 from common import probe
 from common.database.postgres import blames_no_row
-from schedules.beat import stock_entries, zone_updates
-from schedules.beat.beat_log import BeatLog
+from common.redis import served_queues
+from schedules.beat import problems, stock_entries, zone_updates
 from schedules.beat.heartbeat import HeartbeatWriter
 from schedules.firing import early_messages, fire
 from schedules.parts import mirror
@@ -45,9 +46,57 @@ _APART = LONGEST_SLEEP
 _AT_LEAST = 45.0
 # Seconds for which an answer of the database serves further entries.
 _FRESH = 2.0
+LOG_SECONDS = 60.0
 _BROKER_AWAY = (OperationalError, OSError, ResponseError)
 EACH_TICK: list[Callable[[], object]] = []
 """What other apps do at each tick."""
+
+
+class BeatLog:
+    """A summary once a minute, and each kind of warning at most once a minute."""
+
+    def __init__(self, log: logging.Logger) -> None:
+        self._log = log
+        self._warned: dict[str, float] = {}
+        self._begin()
+
+    def _begin(self) -> None:
+        self._ends = time.monotonic() + LOG_SECONDS
+        self._polls = self._fired = self._sent = 0
+        self._latest = 0.0
+
+    def count_poll(self, fired: int = 0, late: float = 0.0) -> None:
+        """One query for due schedules, which fired `fired` of them, the oldest `late` seconds after its slot."""
+        self._polls += 1
+        self._fired += fired
+        if fired:
+            self._latest = max(self._latest, late)
+
+    def count_sent(self) -> None:
+        self._sent += 1
+
+    def write_summary(self) -> None:
+        """Nothing before the minute is over. Beat says what workers cannot: that a queue has none, or a task no run."""
+        if time.monotonic() < self._ends:
+            return
+        self._log.info(
+            "In the last minute: %d schedules fired, at most %.3f s late; %d stock entries sent; %d polls",
+            self._fired,
+            self._latest,
+            self._sent,
+            self._polls,
+        )
+        if missing := served_queues.unserved():
+            self._log.error(served_queues.warning(missing))
+        for problem in problems.sentences():
+            self._log.error(problem)
+        self._begin()
+
+    def warn(self, what: str, error: Exception) -> None:
+        """Once a minute for the same `what`."""
+        if time.monotonic() >= self._warned.get(what, 0.0):
+            self._warned[what] = time.monotonic() + LOG_SECONDS
+            self._log.warning("%s: %s", what, str(error).strip().partition("\n")[0])
 
 
 class IdleTasks:

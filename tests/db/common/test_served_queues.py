@@ -19,7 +19,7 @@ from pytest_django import Settings
 
 from common import probe
 from common.redis import served_queues
-from schedules.beat.beat_log import BeatLog
+from schedules.beat.scheduler import BeatLog
 from tests.make import NOON, make_user
 from work.broker import fair_queue
 from work.kinds import KINDS
@@ -55,7 +55,7 @@ def test_the_admin_names_them(operator: Client) -> None:
 
 
 def test_beat_logs_them_once_a_minute(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("schedules.beat.beat_log.SECONDS", 0.0)
+    monkeypatch.setattr("schedules.beat.scheduler.LOG_SECONDS", 0.0)
     log = BeatLog(logging.getLogger("beat"))
     log.write_summary()
     assert [record.levelname for record in caplog.records if "-Q deliveries,events,jobs,bulk" in record.message] == [

@@ -10,14 +10,14 @@ import pytest
 from django.conf import settings as configured
 
 from common.redis import served_queues
-from schedules.beat import beat_log
-from schedules.beat.beat_log import BeatLog
+from schedules.beat import scheduler
+from schedules.beat.scheduler import BeatLog
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Any:
     made = SimpleNamespace(now=1000.0)
-    monkeypatch.setattr(beat_log, "time", SimpleNamespace(monotonic=lambda: made.now))
+    monkeypatch.setattr(scheduler, "time", SimpleNamespace(monotonic=lambda: made.now))
     served_queues.announce(configured.QUEUES)
     return made
 

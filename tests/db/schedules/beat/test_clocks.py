@@ -21,7 +21,7 @@ from django_celery_beat.models import ClockedSchedule, CrontabSchedule, Periodic
 from common.redis import served_queues
 from config.celery import app as celery_app
 from schedules.beat import periodic_runs, stock_entries
-from schedules.beat.beat_log import BeatLog
+from schedules.beat.scheduler import BeatLog
 from schedules.firing import fire
 from schedules.models import Heartbeat
 from tests.db.schedules.beat.test_beat import hours_ago, make_beat, make_stock_entry, ticks
@@ -138,7 +138,7 @@ def test_a_disabled_task_of_carillons_own_is_named_in_log_health_and_admin(
     answer = operator.get("/healthz/clock")
     assert (answer.status_code, "rescue" in answer.content.decode()) == (503, True)
     assert "The periodic task rescue does not run. It is disabled" in operator.get("/admin/").content.decode()
-    monkeypatch.setattr("schedules.beat.beat_log.SECONDS", 0.0)
+    monkeypatch.setattr("schedules.beat.scheduler.LOG_SECONDS", 0.0)
     BeatLog(logging.getLogger("beat")).write_summary()
     assert [record.levelname for record in caplog.records if "rescue" in record.message] == ["ERROR"]
 
