@@ -4,8 +4,8 @@ from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from django.db.models import F, QuerySet, Value
-from django.db.models.functions import Concat, Now
+from django.db.models import F, Value
+from django.db.models.functions import Concat
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
 from django_celery_beat.models import IntervalSchedule, PeriodicTask
@@ -65,11 +65,6 @@ def read(key: int, defined: Collection[str]) -> PeriodicTask:
         task.last_run_at = min(task.date_changed, Clock.now()) if begins else _NEVER
     check(task)
     return task
-
-
-def correct_runs(tasks: QuerySet[Any]) -> None:
-    """Set a last run that lies in the future to now: no clock stops what is due until that time comes."""
-    tasks.filter(last_run_at__gt=Now()).update(last_run_at=Now())
 
 
 class Damaged(Exception):

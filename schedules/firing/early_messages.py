@@ -7,7 +7,7 @@ They have no occurrence. Done of one answers that message only: the reminder sti
 import logging
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from operator import itemgetter
 from uuid import UUID
 
 from django.db import transaction
@@ -39,12 +39,7 @@ BATCH = 500
 _LATE = timedelta(minutes=1)
 
 
-class _Next(NamedTuple):
-    id: UUID
-    next_early_at: datetime | None
-
-
-_NEXT = Rows("next", _Next)
+_NEXT = Rows("next", id=(UUID, itemgetter(0)), next_early_at=(datetime, itemgetter(1)))
 _ADVANCE = f"""
 UPDATE schedules_schedule s SET next_early_at = next.next_early_at FROM {_NEXT.sql} WHERE s.id = next.id
 """  # noqa: S608 - constants only
@@ -81,7 +76,7 @@ def _send(now: datetime, only: Collection[UUID] | None) -> int:
     for schedule in taken:
         times = early.times(schedule.next_fire_at, schedule.early, zones.read(schedule.time_zone))
         ahead = next((one.at for one in times if one.at > now), None)
-        following.append(_Next(schedule.id, ahead))
+        following.append((schedule.id, ahead))
         is_due = [one for one in times if schedule.next_early_at and schedule.next_early_at <= one.at <= now]
         instants = (now, schedule.next_fire_at)
         is_silent = any(silent[schedule.user_id].at(one, schedule.tags, schedule.urgent) for one in instants)

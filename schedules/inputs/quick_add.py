@@ -67,7 +67,7 @@ def read(line: str, zone: str, now: datetime, needs_title: bool = False, country
         return Reading({}, error=str(error), choices=getattr(error, "choices", ()))
     form = TimingForm(values, now=now)
     if not form.is_valid() or form.timetable is None:
-        return Reading({}, error=" ".join(str(error) for errors in form.errors.values() for error in errors))
+        return Reading({}, error=form.problem)
     next_slot = form.timetable.next_after(now, form.work)
     described = early.describe(form.described, understood.early)
     return Reading(

@@ -196,6 +196,11 @@ class TimingForm(RepeatForm):
         return Forecast(coming, silent).upcoming(self.now, count, self.work)
 
     @property
+    def problem(self) -> str:
+        """All errors in one text."""
+        return " ".join(str(error) for errors in self.errors.values() for error in errors)
+
+    @property
     def on_readers_clocks(self) -> bool:
         return False
 

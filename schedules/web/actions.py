@@ -74,11 +74,10 @@ def done(request: PersonRequest, schedule: Schedule, now: datetime) -> None:
         messages.info(request, _("It was already answered. Nothing changed."))
         return
     schedule.refresh_from_db()
-    if schedule.next_fire_at is None:
-        text = _("“%(title)s” is done.")
-    else:
+    text, shown = _("“%(title)s” is done."), ""
+    if schedule.next_fire_at is not None:
         text = _("“%(title)s” is done. It rings again on %(shown)s.")
-    shown = "" if schedule.next_fire_at is None else _shown(schedule, schedule.next_fire_at)
+        shown = _shown(schedule, schedule.next_fire_at)
     _report(request, schedule, text % {"title": schedule.title, "shown": shown})
 
 

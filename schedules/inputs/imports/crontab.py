@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 
 from common.parsing.budget import Budget
 from notifications.messages.text import MAX_SUBJECT
-from schedules.inputs.imports.items import MOST, Fate, ImportRefused, Item, fields, timed
+from schedules.inputs.imports.items import MOST, Fate, ImportRefused, Item, fields
 from schedules.inputs.timing_form import TimingForm
 from schedules.job_kinds.calendar_events import short_key
 
@@ -69,8 +69,7 @@ def _item(line: str, number: int, zone: str, now: datetime, *, users: bool) -> I
         note = _("It runs when a machine starts, not at a time.")
         return Item(command, key, Fate.UNFIT, note=note, line=number)
     form = TimingForm({"kind": "cron", "expression": expression, "time_zone": zone}, now=now)
-    timetable, problem = timed(form)
-    if timetable is None:
-        return Item(command, key, Fate.UNFIT, note=problem, line=number)
+    if not form.is_valid() or (timetable := form.timetable) is None:
+        return Item(command, key, Fate.UNFIT, note=form.problem, line=number)
     values = fields(command, command if len(command) > MAX_SUBJECT else "", timetable)
     return Item(command, key, Fate.NEW, values, timetable.next_after(now, form.work), line=number)

@@ -18,7 +18,6 @@ from notifications.models import Channel
 from people.models import User
 from people.user_lock import Busy, lock_user
 from schedules.changes import bulk, editing, state
-from schedules.inputs.timing_form import TimingForm
 from schedules.models import Schedule, ScheduleEvent
 from schedules.rules import Timetable
 
@@ -79,13 +78,6 @@ def fields(title: str, body: str, timetable: Timetable) -> dict[str, Any]:
         "starts_at": timetable.starts,
         "ends_at": timetable.ends,
     }
-
-
-def timed(form: TimingForm) -> tuple[Timetable | None, str]:
-    """The timetable of a filled form; otherwise why there is none."""
-    if form.is_valid():
-        return form.timetable, ""
-    return None, " ".join(str(error) for errors in form.errors.values() for error in errors)
 
 
 def plan(user: User, found: Sequence[Item]) -> list[Item]:

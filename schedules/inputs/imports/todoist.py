@@ -6,7 +6,7 @@ from datetime import datetime
 
 from common.zones import known
 from schedules.inputs import quick_add
-from schedules.inputs.imports.items import Fate, Item, fields, timed
+from schedules.inputs.imports.items import Fate, Item, fields
 from schedules.inputs.imports.table import Row
 from schedules.inputs.sentences import NotUnderstood
 from schedules.inputs.timing_form import TimingForm
@@ -48,9 +48,8 @@ def _item(row: Row, zone: str, now: datetime) -> Item:
         fate = Fate.OVER if getattr(error, "code", "") == "passed" else Fate.UNFIT
         return Item(title, key, fate, note=_named(written, str(error)), line=row.line)
     form = TimingForm(values, now=now)
-    timetable, problem = timed(form)
-    if timetable is None:
-        return Item(title, key, Fate.UNFIT, note=_named(written, problem), line=row.line)
+    if not form.is_valid() or (timetable := form.timetable) is None:
+        return Item(title, key, Fate.UNFIT, note=_named(written, form.problem), line=row.line)
     made = fields(title, row["DESCRIPTION"], timetable) | {"max_count": form.cleaned_data["max_count"]}
     return Item(title, key, Fate.NEW, made, timetable.next_after(now, form.work), line=row.line)
 
