@@ -77,7 +77,7 @@ def _refuse_damaged(form: forms.BaseForm, check: Callable[[], None]) -> None:
 
 
 Which = newest_filter(
-    "schedule",
+    "which",
     lambda: [("others", _("of the stock loop")), ("mirror", _("of schedules"))],
     indexed=("others", "mirror"),
     condition=lambda which: Q(task=mirror.FIRE) if which == "mirror" else ~Q(task=mirror.FIRE),
