@@ -7,8 +7,9 @@ from django.contrib import admin
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractUser, Permission
 from django.core.checks import Error
-from django.core.exceptions import FieldDoesNotExist
+from django.core.exceptions import FieldError
 from django.db.models import Exists, Model, OuterRef, Q, QuerySet
+from django.db.models.sql import Query
 from django.http import HttpRequest
 
 _HINT = "Inherit BaseAdmin, and set `owner` to the lookups to the account, such as notification__user; '' for nobody's."
@@ -70,12 +71,8 @@ def check_owners(**_: object) -> list[Error]:
 
 
 def _leads_to_account(model: type[Model], owner: str) -> bool:
-    if owner == "pk":
-        return model is get_user_model()
-    reached: type[Model] | None = model
-    for name in owner.split("__"):
-        try:
-            reached = reached._meta.get_field(name).related_model if reached is not None else None
-        except FieldDoesNotExist:
-            return False
-    return reached is get_user_model()
+    try:
+        _, field, _, rest = Query(model).names_to_path(owner.split("__"), model._meta)
+    except FieldError:
+        return False
+    return not rest and (field.related_model or model) is get_user_model()

@@ -18,16 +18,6 @@ from common.redis import client
 _MOST_HERE = 100_000  # entries: what strangers cause drives out nobody's counts
 
 
-class JSONSerializer:
-    """JSON instead of pickle: writing to Redis must not allow running code here."""
-
-    def dumps(self, value: Any) -> str:
-        return json.dumps(value)
-
-    def loads(self, text: bytes) -> Any:
-        return json.loads(text)
-
-
 def _either(name: str) -> Any:
     def call(self: Any, *args: Any, **named: Any) -> Any:
         in_redis, here = (partial(getattr(one, name), *args, **named) for one in (super(Cache, self), self._here))
@@ -39,7 +29,8 @@ def _either(name: str) -> Any:
 class Cache(RedisCache):
     def __init__(self, server: str, params: dict[str, Any]) -> None:
         # A page must not wait for a Redis that is down.
-        super().__init__(server, params | {"OPTIONS": client.options(server) | {"serializer": JSONSerializer}})
+        # JSON instead of pickle: writing to Redis must not allow running code here.
+        super().__init__(server, params | {"OPTIONS": client.options(server) | {"serializer": json}})
         self._ask = partial(client.ask, server)
         self._here = LocMemCache(server, {"OPTIONS": {"MAX_ENTRIES": _MOST_HERE}})
 
