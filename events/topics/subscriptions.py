@@ -35,8 +35,8 @@ log = logging.getLogger(__name__)
 _MOST_AT_ONCE = 100
 
 
-class Full(Exception):
-    """The owner has added as many addresses as one topic takes; the message is for them."""
+class Full(NotPossible):
+    """The owner has added as many addresses as one topic takes."""
 
 
 class ChannelsForm(forms.Form):

@@ -14,7 +14,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST
 
 from common.database import encryption
-from common.forms.not_possible import NotPossible
+from common.forms.not_possible import shown_in
 from common.forms.problem import problem
 from common.parsing import strict_json
 from common.redis import request_limiter, request_slots
@@ -46,11 +46,8 @@ def _to_made(request: PersonRequest) -> HttpResponse:
 def inbound_new(request: PersonRequest) -> HttpResponse:
     form = InboundForm(posted(request))
     if form.is_valid():
-        try:
+        with shown_in(form):
             addresses.create(request.user, form, request.made_as)
-        except NotPossible as refusal:
-            form.add_error(None, str(refusal))
-        else:
             return _to_made(request)
     return render(request, "events/inbound_form.html", {"form": form})
 

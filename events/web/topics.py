@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from common.database import paging, postgres
 from common.forms import versioned_form
 from common.forms.edit_form import Differences
-from common.forms.not_possible import NotPossible
+from common.forms.not_possible import shown_in
 from events.models import Subscription, Topic
 from events.topics import changes, subscriptions
 from events.topics.changes import AddressForm, TopicForm
@@ -37,11 +37,8 @@ def topic_list(request: PersonRequest) -> HttpResponse:
 def new(request: PersonRequest) -> HttpResponse:
     form = TopicForm(posted(request), request.user)
     if form.is_valid():
-        try:
+        with shown_in(form):
             topic = changes.create(form)
-        except NotPossible as refusal:
-            form.add_error(None, str(refusal))
-        else:
             messages.success(request, _("“%(name)s” is ready. Publish to it, or add people.") % {"name": topic.name})
             return redirect("events:topic", topic.id)
     return render(request, "events/topic_form.html", {"form": form})
@@ -54,11 +51,8 @@ def detail(request: PersonRequest, topic_id: UUID) -> HttpResponse:
     form = AddressForm(posted(request))
     if form.is_valid():
         address = form.cleaned_data["address"]
-        try:
+        with shown_in(form, "address"):
             subscriptions.add(topic, address)
-        except subscriptions.Full as refusal:
-            form.add_error("address", str(refusal))
-        else:
             messages.success(
                 request,
                 _("%(address)s is added. If an account has this address, it is subscribed now.") % {"address": address},

@@ -8,7 +8,7 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 
-from common.forms.not_possible import NotPossible
+from common.forms.not_possible import shown_in
 from events.inputs import type_form
 from events.inputs.type_form import TypeForm
 from events.models import RegisteredType
@@ -37,11 +37,8 @@ def new(request: PersonRequest) -> HttpResponse:
     form = TypeForm(posted(request), request.user)
     form.initial["name"] = request.GET.get("name", "")[:100]
     if form.is_valid():
-        try:
+        with shown_in(form):
             type = type_form.create(form)
-        except NotPossible as refusal:
-            form.add_error(None, str(refusal))
-        else:
             messages.success(request, _("“%(name)s” is registered.") % {"name": type.name})
             return redirect("events:type", type.id)
     return render(request, "events/type_form.html", {"form": form})

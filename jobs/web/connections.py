@@ -10,7 +10,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 
 from common.database.damaged import readable
-from common.forms.not_possible import NotPossible
+from common.forms.not_possible import NotPossible, shown_in
 from jobs import connections, kinds
 from jobs.changes import connections as changes
 from jobs.changes.connection_form import ConnectionForm
@@ -46,11 +46,8 @@ def add(request: PersonRequest, source: str) -> HttpResponse:
         raise Http404
     form = ConnectionForm(request.user, kind, posted(request))
     if request.method == "POST" and form.is_valid():
-        try:
+        with shown_in(form.details):
             form.save(request.made_as)
-        except NotPossible as refusal:
-            form.details.add_error(None, str(refusal))
-        else:
             return _to_list(request)
     return render(request, "jobs/connection_add.html", {"kind": kind, "form": form})
 
