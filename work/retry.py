@@ -29,6 +29,9 @@ QUICK = Policy(tries=5)
 SLOW = Policy(tries=7, waits=(5, 300, 1800, 7200, 18000, 36000))
 """For a receiver that may be down overnight: nearly 18 hours in all."""
 
+INSIDE = Policy(tries=7, waits=(30, 60, 120, 240, 480, 600))
+"""For work that asks nobody outside."""
+
 
 def next_wait(policy: Policy, tries_made: int, retry_after: float | None, random: float) -> float | None:
     """Return the seconds to wait before the next try; None if no try is left.

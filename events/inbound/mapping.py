@@ -84,19 +84,12 @@ def _of_alerts(address: InboundAddress, given: Any, identity: str) -> tuple[Inbo
     made = []
     for type, one, whole in alerts.read(given, MOST_ALERTS):
         data, too_large = _fitting(whole)
-        key, time = _key(address, one + identity), _alert_time(whole)
+        key, time = _key(address, one + identity), _time_or_none(whole["ends_at"] or whole["starts_at"] or None)
         made.append((Envelope(type=type, data=data, source=address.label, key=key, occurred_at=time), too_large))
     answer, envelopes = _accepted(made)
     if (left_out := alerts.count(given) - len(envelopes)) > 0:
         answer = replace(answer, reason=Reason(EventCode.TOO_MANY_ALERTS, left_out=left_out, most=MOST_ALERTS))
     return answer, envelopes
-
-
-def _alert_time(data: Mapping[str, str]) -> datetime | None:
-    """When an alert was raised, or resolved."""
-    with suppress(ValueError):
-        return _time(data["ends_at"] or data["starts_at"] or None)
-    return None
 
 
 def _cloud_events(headers: Mapping[str, str], text: str) -> list[dict[str, Any]]:
@@ -194,8 +187,12 @@ def _default_type(address: InboundAddress, headers: Mapping[str, str], body: Any
 def _sent_time(address: InboundAddress, body: Any) -> datetime | None:
     """The sender's own time, where its format has one."""
     field = {"stripe": "created", "standard": "timestamp"}.get(address.scheme, "")
+    return _time_or_none(body.get(field)) if isinstance(body, dict) else None
+
+
+def _time_or_none(value: Any) -> datetime | None:
     with suppress(ValueError):
-        return _time(body.get(field)) if isinstance(body, dict) else None
+        return _time(value)
     return None
 
 

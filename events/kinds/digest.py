@@ -12,7 +12,6 @@ from django.utils.translation import gettext as _
 from events.intake import usage
 from events.intake.digests import SEND
 from events.intake.handling import new_notification, size_of
-from events.kinds.event import POLICY
 from events.models import Digest, DigestAttempt, Effect, Rule
 from events.pure import matching
 from events.pure.envelope import as_sent
@@ -27,6 +26,7 @@ from work.answers import Answer, Cancel, Defer, Done
 from work.broker.wakes import publish_after_commit
 from work.kinds import Kind, Loaded
 from work.reasons import Reason
+from work.retry import INSIDE
 
 # Further ones are only counted.
 MOST_LINES = 20
@@ -55,7 +55,7 @@ class DigestKind(Kind[DigestClaim]):
     caused_by = "d.rule_id::text"
     claim = DigestClaim
     joins = "JOIN people_user p ON p.id = d.user_id"
-    retries = POLICY
+    retries = INSIDE
     repeats = True  # its notification commits with the settlement, or not at all
     dead_letters = "admin:events_deaddigest"  # those of events have the usual name
 

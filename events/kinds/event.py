@@ -23,9 +23,8 @@ from work.broker import fair_queue, load
 from work.broker.wakes import publish_after_commit
 from work.kinds import Kind, Settle
 from work.reasons import Reason
-from work.retry import Policy
+from work.retry import INSIDE
 
-POLICY = Policy(tries=7, waits=(30, 60, 120, 240, 480, 600))
 AT_ONCE = 12
 """Events of the bulk queue that a worker with threads has in hand: of its 16 connections, each may hold one."""
 COSTLY_AT_ONCE = 4
@@ -47,7 +46,7 @@ class EventKind(Kind[EventClaim]):
     claim = EventClaim
     joins = "JOIN people_user p ON p.id = d.user_id"
     waits_for_locks = (0.1, 5.0)  # a run that somebody else has: events of one key come one by one
-    retries = POLICY
+    retries = INSIDE
     repeats = True  # what handling does commits with the settlement, or not at all
 
     def prepare(self, claim: EventClaim) -> Defer | Cancel | Answer | Callable[[], Answer]:

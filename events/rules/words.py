@@ -35,7 +35,7 @@ def throttle(rule: Rule) -> str:
     if rule.throttle_count is None:
         return ""
     text = ngettext("At most once in %(length)s", "At most %(count)s times in %(length)s", rule.throttle_count)
-    return text % {"count": rule.throttle_count, "length": _duration(rule.throttle_seconds)}
+    return text % {"count": rule.throttle_count, "length": FORMATS["duration"](rule.throttle_seconds)}
 
 
 def digest(rule: Rule) -> str:
@@ -43,7 +43,7 @@ def digest(rule: Rule) -> str:
     if not rule.digests:
         return ""
     if rule.digest_at is None:
-        text = _("Gathered for %(length)s") % {"length": _duration(rule.digest_seconds)}
+        text = _("Gathered for %(length)s") % {"length": FORMATS["duration"](rule.digest_seconds)}
     else:
         text = _("Gathered until %(time)s") % {"time": f"{rule.digest_at:%H:%M}"}
     if rule.digest_count is not None:
@@ -66,10 +66,6 @@ def series(rule: Rule) -> str:
     else:
         return text
     return until % {"steps": text, "event": rule.series_ends_on, "field": rule.series_key}
-
-
-def _duration(seconds: int | None) -> str:
-    return FORMATS["duration"](seconds)
 
 
 def limit_reached() -> str:

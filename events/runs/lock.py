@@ -1,7 +1,7 @@
 """Lock runs, and begin those that do not exist, without waiting for anybody."""
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from common import correlation
@@ -58,8 +58,7 @@ RETURNING {columns(Run, "r")}
 
 def by_key(targets: Iterable[Target], otherwise: str) -> dict[Target, Run]:
     """The open runs of these keys. `otherwise`: see `NOWAIT` and `SKIP`."""
-    rows = execute(f"{_BY_TARGET} {otherwise}", _TARGETS.values(targets)).fetchall()
-    return {Target(run.user_id, run.flow, run.key): run for run in (instance(Run, row) for row in rows)}
+    return _by_target(execute(f"{_BY_TARGET} {otherwise}", _TARGETS.values(targets)))
 
 
 def by_id(ids: Iterable[UUID], otherwise: str) -> dict[UUID, Run]:
@@ -69,5 +68,8 @@ def by_id(ids: Iterable[UUID], otherwise: str) -> dict[UUID, Run]:
 
 def begin(new: Iterable[NewRun]) -> dict[Target, Run]:
     """Begin a run of each key, but for those of which somebody else has one, or begins it now."""
-    rows = execute(_BEGIN, _NEW.values(new)).fetchall()
+    return _by_target(execute(_BEGIN, _NEW.values(new)))
+
+
+def _by_target(rows: Iterable[Any]) -> dict[Target, Run]:
     return {Target(run.user_id, run.flow, run.key): run for run in (instance(Run, row) for row in rows)}

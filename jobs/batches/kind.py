@@ -39,7 +39,7 @@ from work.broker import wakes
 from work.broker.wakes import Wake
 from work.kinds import Kind, Loaded
 from work.reasons import Reason
-from work.retry import Policy
+from work.retry import INSIDE
 
 log = logging.getLogger(__name__)
 
@@ -80,7 +80,7 @@ class BatchKind(Kind[BatchClaim]):
     chain = correlation.sql("d")
     claim = BatchClaim
     dead_letters = "admin:jobs_deadbatch"
-    retries = Policy(tries=7, waits=(30, 60, 120, 240, 480, 600))
+    retries = INSIDE
     repeats = True  # each part commits with the cursor, or not at all
 
     def prepare(self, claim: BatchClaim) -> Defer | Cancel | Answer | Callable[[], Answer | Defer]:
