@@ -8,11 +8,12 @@ held.
 import asyncio
 import json
 import logging
+import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 
 from django.conf import settings
@@ -22,9 +23,7 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
-from common.redis import live_wakes, sentinels
-from live import presence
-from live.presence import Seat
+from common.redis import client, live_wakes, sentinels
 from live.socket import SESSION_ENDED, Socket
 from notifications.deliveries.inbox_state import states
 from people.sign_in import sessions
@@ -39,7 +38,23 @@ _PAUSE = 0.05  # seconds between two statements
 _AGAIN = 1.0  # seconds after which Redis or the database is asked again
 _PINGS = 25.0  # seconds between two pings
 _CHECKS = 2  # pings between two checks of all sessions
+_PRESENT = 60.0  # seconds after which a viewer of a board is gone, unless the pings renew it
 _SILENCE = 10.0  # seconds without a message after which Redis is asked whether it is still there
+
+
+class Seat(NamedTuple):
+    """A person at a board of an account."""
+
+    account: int
+    board: UUID
+    person: int
+
+
+class Presence(NamedTuple):
+    """How many people have each board open, and the accounts of which that has changed."""
+
+    here: Mapping[UUID, int]
+    changed: Collection[int]
 
 
 class Hub:
@@ -152,7 +167,7 @@ class Hub:
         taken, left, self._left = _seats(sockets), self._left, set()
         if not taken and not left:
             return {}
-        now = await self._query(lambda seats: presence.update(*seats), (taken, left))
+        now = await self._query(lambda seats: count_viewers(*seats), (taken, left))
         live_wakes.wake(*now.changed)
         return now.here
 
@@ -188,6 +203,33 @@ class Hub:
 
 def _seats(sockets: Iterable[Socket]) -> set[Seat]:
     return {Seat(one.user, one.board, one.person) for one in sockets if one.board is not None}
+
+
+def count_viewers(taken: Collection[Seat], left: Collection[Seat]) -> Presence:
+    """Renew these people at their boards, take the others away, and count. Counts nothing while Redis is away."""
+    return client.ask(settings.REDIS_URL, lambda: _count_viewers(taken, left), lambda: Presence({}, ()))
+
+
+def _count_viewers(taken: Collection[Seat], left: Collection[Seat]) -> Presence:
+    now, boards = time.time(), {seat.board: seat.account for seat in taken}
+    accounts = [seat.account for seat in (*left, *taken)] + list(boards.values())
+    with client.client(settings.REDIS_URL).pipeline(transaction=False) as pipeline:
+        for seat in left:
+            pipeline.zrem(_board_key(seat.board), seat.person)
+        for seat in taken:
+            pipeline.zadd(_board_key(seat.board), {str(seat.person): now + _PRESENT})
+        for board in boards:
+            pipeline.zremrangebyscore(_board_key(board), 0, now)
+        for board in boards:
+            pipeline.zcard(_board_key(board))
+            pipeline.expire(_board_key(board), round(2 * _PRESENT))
+        answers = pipeline.execute()
+    changed = {account for account, count in zip(accounts, answers, strict=False) if count}
+    return Presence(dict(zip(boards, answers[len(accounts) :: 2], strict=True)), changed)
+
+
+def _board_key(board: UUID) -> str:
+    return f"{settings.CACHES['default']['KEY_PREFIX']}:board:{board}"
 
 
 HUB = Hub()

@@ -10,9 +10,8 @@ from django.test import Client
 
 from common.redis import client as redis_client
 from common.uuid7 import uuid7
-from live import presence
-from live.hub import HUB
-from live.presence import Presence, Seat
+from live import hub
+from live.hub import HUB, Presence, Seat, count_viewers
 from people import teams
 from people.models import User
 from tests.make import make_channel, make_user, signed_in
@@ -52,12 +51,12 @@ def test_who_acts_for_a_team_is_counted_for_themself(ada: User, monkeypatch: pyt
 def test_people_are_counted_at_a_board_until_they_leave_or_are_not_renewed() -> None:
     account, board = random.randrange(10**9), uuid7()
     ada, bob = (Seat(account, board, person) for person in (1, 2))
-    assert presence.update([ada], []) == Presence({board: 1}, {account})
-    assert presence.update([ada], []) == Presence({board: 1}, set())
-    assert presence.update([bob], []) == Presence({board: 2}, {account})
-    assert presence.update([], [ada]) == Presence({}, {account})
-    assert presence.update([bob], []) == Presence({board: 1}, set())
+    assert count_viewers([ada], []) == Presence({board: 1}, {account})
+    assert count_viewers([ada], []) == Presence({board: 1}, set())
+    assert count_viewers([bob], []) == Presence({board: 2}, {account})
+    assert count_viewers([], [ada]) == Presence({}, {account})
+    assert count_viewers([bob], []) == Presence({board: 1}, set())
     server = redis_client.client(settings.REDIS_URL)
-    server.zadd(presence._key(board), {"3": 1.0})  # of a process that was killed
-    assert presence.update([bob], []) == Presence({board: 1}, {account})
-    assert 0 < server.ttl(presence._key(board)) <= 120
+    server.zadd(hub._board_key(board), {"3": 1.0})  # of a process that was killed
+    assert count_viewers([bob], []) == Presence({board: 1}, {account})
+    assert 0 < server.ttl(hub._board_key(board)) <= 120

@@ -11,8 +11,7 @@ from uuid import UUID
 
 import pytest
 
-from live.hub import MOST_OF_PERSON, Hub
-from live.presence import Presence, Seat
+from live.hub import MOST_OF_PERSON, Hub, Presence, Seat
 from live.socket import SESSION_ENDED, Socket
 from notifications.deliveries.inbox_state import states
 from people.sign_in import sessions
