@@ -288,7 +288,8 @@ def _decimal(match: re.Match[str], mark: str) -> Decimal | None:
         return None
     value = Decimal(f"{'-' if parts['minus'] else ''}{whole or '0'}.{fraction or '0'}{parts['exponent']}")
     times = parts["times"].strip().lower()
-    return value.scaleb(next((power for word, power in _TIMES.items() if times.startswith(word)), 0))
+    power = next((power for word, power in _TIMES.items() if times.startswith(word)), 0)
+    return value.scaleb(power) if power else value  # which rounds to 28 digits
 
 
 def _own_mark(digits: str) -> str:
