@@ -93,12 +93,12 @@ class Kind(Generic[C]):
 
     `queue_of` is the SQL of the queue of one row, where not all of a kind have the same (NULL: `queue`).
     `claim` is the dataclass of a claim. Its fields are columns of the claimed row `d`, or annotated with `Loaded`.
-    `joins` is the SQL of the other rows, and `columns` of what only `from_row` needs. `handler` is the column that
-    names the code that runs it, `on_unknown` the SQL of what its owner chose for an unknown outcome, `most_tries` the
-    SQL of the tries that they allow (NULL: as many as the policy), `person` the SQL of whose it is, and `cost`
-    that of how many usual pieces of work it is like, for the fair queue; `language` that of the language that they
-    read; `source` that of what it comes from, for operators; `caused_by` that of its cause, often an id, and `chain`
-    that of its correlation id, for the log.
+    `joins` is the SQL of the other rows, by default its person `p`, and `columns` of what only `from_row` needs.
+    `handler` is the column that names the code that runs it, `on_unknown` the SQL of what its owner chose for an
+    unknown outcome, `most_tries` the SQL of the tries that they allow (NULL: as many as the policy), `person` the SQL
+    of whose it is, and `cost` that of how many usual pieces of work it is like, for the fair queue; `language` that of
+    the language that they read; `source` that of what it comes from, for operators; `caused_by` that of its cause,
+    often an id, and `chain` that of its correlation id, for the log.
     `follow` is the SQL of what else a settlement writes, as CTEs that see `settled` and read `follow_rows`;
     `follow_locks` are the foreign keys to the rows that it writes to, which are locked first. `rescues` is the SQL of
     rows for which `rescue` has something to do. `waits_for_locks` are the shortest and the longest wait, in seconds, of
@@ -112,11 +112,11 @@ class Kind(Generic[C]):
     handler: ClassVar[str]
     claim: ClassVar[type[Claim]] = Claim
     columns: ClassVar[str] = ""
-    joins: ClassVar[str] = ""
+    joins: ClassVar[str] = "JOIN people_user p ON p.id = d.user_id"
     on_unknown: ClassVar[str] = "''"
     most_tries: ClassVar[str] = "NULL::int"
-    person: ClassVar[str] = "NULL::bigint"
-    language: ClassVar[str] = "''"
+    person: ClassVar[str] = "d.user_id"
+    language: ClassVar[str] = "p.language"
     source: ClassVar[str] = "''"
     caused_by: ClassVar[str] = "''"
     chain: ClassVar[str] = "NULL::text"

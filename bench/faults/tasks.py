@@ -22,6 +22,7 @@ class EntryKind(Kind[Claim]):
     queue = "deliveries"
     model, attempts = Entry, EntryAttempt
     handler = "code"
+    person, language, joins = "NULL::bigint", "''", ""  # nobody's
 
     def run(self, claim: Claim) -> Answer:
         if claim.handler == REFUSED and not claim.replays:

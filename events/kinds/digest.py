@@ -50,11 +50,8 @@ class DigestKind(Kind[DigestClaim]):
     queue = "events"
     model, attempts = Digest, DigestAttempt
     handler = "type_pattern"
-    person = "d.user_id"
-    language = "p.language"
     caused_by = "d.rule_id::text"
     claim = DigestClaim
-    joins = "JOIN people_user p ON p.id = d.user_id"
     retries = INSIDE
     repeats = True  # its notification commits with the settlement, or not at all
     dead_letters = "admin:events_deaddigest"  # those of events have the usual name

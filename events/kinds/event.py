@@ -36,15 +36,12 @@ class EventKind(Kind[EventClaim]):
     queue = "events"
     model, attempts = Event, EventAttempt
     handler = "type"
-    person = "d.user_id"
-    language = "p.language"
     source = "d.source"
     caused_by = source
     chain = correlation.sql("d")
     cost = COST
     rescues = "SELECT FROM events_subscription WHERE asked_at IS NOT NULL"
     claim = EventClaim
-    joins = "JOIN people_user p ON p.id = d.user_id"
     waits_for_locks = (0.1, 5.0)  # a run that somebody else has: events of one key come one by one
     retries = INSIDE
     repeats = True  # what handling does commits with the settlement, or not at all

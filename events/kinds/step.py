@@ -42,13 +42,11 @@ class StepKind(Kind[StepClaim]):
     queue = "jobs"
     model, attempts = StepRow, StepAttempt
     handler = "handler"
-    person = "d.user_id"
-    language = "p.language"
     source = "split_part(d.handler, '.', 1)"
     caused_by = "d.run_id::text"
     chain = correlation.sql("d")
     claim = StepClaim
-    joins = "JOIN people_user p ON p.id = d.user_id JOIN events_run r ON r.id = d.run_id"
+    joins = f"{Kind.joins} JOIN events_run r ON r.id = d.run_id"
     repeats = True  # the other side gets the same key again
     rescues = steps.MISSED
     dead_letters = "admin:events_failedstep"

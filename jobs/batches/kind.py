@@ -63,10 +63,7 @@ class BatchClaim(kinds.Claim):
     job_kind: str
     message: Annotated[Mapping[str, Any], Loaded("d.message::text", read=lambda text: dict(json.loads(text)))]
     is_cancelled: Annotated[bool, Loaded("d.cancelled_at IS NOT NULL")]
-    may_announce: Annotated[
-        bool,
-        Loaded("d.origin <> 'announcement' OR (SELECT is_staff AND is_active FROM people_user WHERE id = d.user_id)"),
-    ]
+    may_announce: Annotated[bool, Loaded("d.origin <> 'announcement' OR p.is_staff AND p.is_active")]
 
 
 class BatchKind(Kind[BatchClaim]):
@@ -74,8 +71,6 @@ class BatchKind(Kind[BatchClaim]):
     queue = "jobs"
     model, attempts = Batch, BatchAttempt
     handler = "audience"
-    person = "d.user_id"
-    language = "(SELECT language FROM people_user WHERE id = d.user_id)"
     caused_by = "d.audience"
     chain = correlation.sql("d")
     claim = BatchClaim

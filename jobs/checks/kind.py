@@ -38,8 +38,6 @@ class CheckKind(Kind[JobClaim]):
     queue = "jobs"
     model, attempts = Job, JobAttempt
     handler = "kind"
-    person = "d.user_id"
-    language = "p.language"
     source = "CASE WHEN d.connection_id IS NULL THEN '' ELSE 'connection' END"
     caused_by = "coalesce(d.origin_id::text, '')"
     chain = correlation.sql("d", "d.batch_id")
@@ -49,8 +47,7 @@ class CheckKind(Kind[JobClaim]):
     rescues = failures.MISSED
     claim = JobClaim
     columns = f"d.connection_id, {postgres.columns(Connection, 'c')}"
-    joins = """
-  JOIN people_user p ON p.id = d.user_id
+    joins = f"""{Kind.joins}
   LEFT JOIN jobs_connection c ON c.id = d.connection_id
   LEFT JOIN jobs_memory m
          ON m.origin_id = coalesce(d.origin_id, (d.preview->>'of')::uuid) AND m.user_id = d.user_id"""

@@ -98,7 +98,6 @@ class DeliveryKind(Kind[DeliveryClaim]):
     model, attempts = Delivery, Attempt
     handler = "provider"
     person = "(SELECT user_id FROM notifications_notification WHERE id = d.notification_id)"
-    language = "p.language"
     on_unknown = "(SELECT on_unknown FROM notifications_channel WHERE id = d.channel_id)"
     # Of a queue, which its owner sets; none once it is removed, because nobody can pull it any more.
     most_tries = """CASE WHEN d.provider = 'queue' THEN (

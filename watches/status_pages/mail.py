@@ -50,8 +50,6 @@ class StatusMailKind(Kind[StatusMailClaim]):
     task, queue = SEND, "deliveries"
     model, attempts = StatusMail, StatusMailAttempt
     handler = "what"
-    person = "d.user_id"
-    language = "p.language"
     caused_by = "coalesce(d.incident_id::text, '')"
     claim = StatusMailClaim
     columns = """s.address AS mailbox, g.title AS page, g.slug, g.enabled, p.is_active,
@@ -59,8 +57,7 @@ class StatusMailKind(Kind[StatusMailClaim]):
        EXISTS (SELECT FROM watches_statusmail o
                 WHERE o.subscriber_id = d.subscriber_id AND o.incident_id IS NOT DISTINCT FROM d.incident_id
                   AND o.id > d.id AND o.state IN ('pending', 'sending', 'sent')) AS is_replaced"""
-    joins = """
-  JOIN people_user p ON p.id = d.user_id
+    joins = f"""{Kind.joins}
   JOIN watches_subscriber s ON s.id = d.subscriber_id
   JOIN watches_statuspage g ON g.id = s.page_id
   LEFT JOIN watches_publicincident i ON i.id = d.incident_id"""
