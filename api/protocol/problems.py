@@ -121,7 +121,7 @@ def invalid(*errors: FieldError, kept: bool = False) -> Problem:
     return Problem(422, "invalid", "Something in this request is not valid.", detail, shown, kept=kept)
 
 
-FORM_NAMES = {"__all__": "", "channels": "channel_ids", "one_by_one": "in_order"}
+FORM_NAMES = {"__all__": "", "channels": "channel_ids", "one_by_one": "in_order", "watches": "watch_ids"}
 """Fields of forms that have another name in bodies."""
 
 

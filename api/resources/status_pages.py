@@ -114,14 +114,10 @@ def make(user: User, body: StatusPageBody, page: StatusPage | None = None) -> St
     else:
         fields["watches"] = [watch.id for watch in status.watches_of(page)]
     form = StatusPageForm(fields, user, page)
-    require_valid(form, _called)
+    require_valid(form)
     if (saved := form.save()) is None:
-        raise invalid(*errors(form, called=_called))
+        raise invalid(*errors(form))
     return saved
-
-
-def _called(name: str) -> str:
-    return {"watches": "watch_ids", "__all__": ""}.get(name, name)
 
 
 @router.get("", response=paging.Page[StatusPageDocument], summary="List status pages")
