@@ -11,7 +11,6 @@ from notifications.changes import feed
 from notifications.deliveries import outbox
 from notifications.messages.change_types import STATUS
 from notifications.models import Notification
-from people.access.rights import sees_everybody
 from people.models import User
 from work.broker.wakes import publish_after_commit
 
@@ -33,7 +32,7 @@ def send_changes() -> int:
 
     def send(rows: Sequence[Any]) -> None:
         of_others = User.objects.filter(pk__in={row.reader_id for row in rows if row.reader_id != row.user_id})
-        seeing = {user.pk for user in of_others if sees_everybody(user)}
+        seeing = {user.pk for user in of_others if user.sees_everybody}
         allowed = (row for row in rows if row.reader_id == row.user_id or row.reader_id in seeing)
         publish_after_commit(outbox.record(map(_notification, allowed)))
 

@@ -31,7 +31,6 @@ from notifications.messages.message import Destination
 from notifications.models import BoardMessage, Channel, Delivery, Notification
 from notifications.reasons import DeliveryCode
 from people import codes, mailboxes, teams
-from people.access.rights import sees_everybody
 from people.models import User
 from people.user_lock import lock_user
 from work.engine.manual import cancel
@@ -175,7 +174,7 @@ def _change_target(channel: Channel, after: Destination) -> None:
 
 def _check_rights(user: User, address: Mapping[str, Any]) -> None:
     """Raises `verification.Refused`. `status_webhooks` asks again whenever it sends."""
-    if address.get("everybody") and not sees_everybody(user):
+    if address.get("everybody") and not user.sees_everybody:
         raise verification.CodeRefused(_("Only an operator can follow everybody's changes."))
 
 

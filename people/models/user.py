@@ -39,6 +39,12 @@ DISPLAY_NAME_SQL = "coalesce(nullif(u.name, ''), split_part(u.email, '@', 1))"
 """`display_name` of a row `u` of people_user."""
 
 
+_OF_EVERYBODY = (
+    *("notifications.view_channel", "notifications.view_delivery", "notifications.view_notification"),
+    "schedules.view_schedule",
+)
+
+
 class PersonManager(BaseUserManager["User"]):
     @classmethod
     def normalize_email(cls, email: str | None) -> str:
@@ -181,6 +187,11 @@ class User(AbstractUser):
     @property
     def may_change(self) -> bool:
         return self.acting is None or self.acting.may_change
+
+    @property
+    def sees_everybody(self) -> bool:
+        """Whether they may see the changes and reports of all accounts: staff alone may see nothing."""
+        return self.is_active and self.is_staff and self.has_perms(_OF_EVERYBODY)
 
     @property
     def zone(self) -> ZoneInfo:

@@ -18,7 +18,6 @@ from jobs.kinds.base import Ask, Found, JobKind, Nothing, Say
 from jobs.reading.fetch import Fetch, Later, Refused
 from jobs.reasons import JobCode
 from notifications import providers
-from people.access.rights import sees_everybody
 from people.models import User
 from schedules.job_kinds import report_queries as queries
 from work.reasons import FORMATS, Codes, Reason, sentence
@@ -109,7 +108,7 @@ class Report(JobKind):
     body = "{report}"
 
     def restrict(self, form: forms.Form, user: User) -> None:
-        if not sees_everybody(user):
+        if not user.sees_everybody:
             of = cast(forms.ChoiceField, form.fields["of"])
             of.choices = [(ME, gettext_lazy("My own reminders"))]
             of.error_messages["invalid_choice"] = _(ReportCode.NOT_STAFF.text)
@@ -130,7 +129,7 @@ class Report(JobKind):
         start = civil_time.first_instant(ask.zone, civil_time.local(ask.zone, end) - timedelta(days=PERIODS[period]))
         if of == ME:
             return Found(_as_json(queries.of_person(ask.user_id, start, end)))
-        if not persist(lambda: sees_everybody(User.objects.get(pk=ask.user_id))):
+        if not persist(lambda: User.objects.get(pk=ask.user_id).sees_everybody):
             return Refused(Reason(ReportCode.NOT_STAFF))
         return Found(_as_json(queries.of_everybody(start, end)))
 
