@@ -292,6 +292,7 @@ ACTIONS: Mapping[str, Callable[..., Any]] = {
     # Weekdays, and days from today.
     "weekdays_of": lambda day: (5, 6) if day == Day(weekdays=(5,), weekday=5) else day.weekdays or None,
     "weekset": lambda days: Day(weekdays=tuple(map(int, days.split("-"))), repeats=True),
+    "often": lambda number, adverb: number if adverb == (1, "days") else None,
     "named_day": lambda day, weekday: None if day.repeats else replace(day, named_weekday=weekday),
     "weekend": lambda: Day(weekdays=(5,), weekday=5),
     "of_next_week": lambda weekday, today: (

@@ -225,6 +225,8 @@ class _Meaning:
         sentence, day = self.sentence, self.sentence.day
         if sentence.offset:
             raise NotUnderstood("zone", sentence.timing)
+        if sentence.often not in (0, len(sentence.times)):
+            raise NotUnderstood("vague", sentence.spans["often"].text)
         if number < 1 or (day and day.is_counted):
             raise NotUnderstood("every", sentence.timing)
         if unit == "seconds":

@@ -29,6 +29,7 @@ _ONCE = {
     "endsat": ("ends", "two-ends"),
     "deadline": ("ends", "two-ends"),
     "without": ("without", "two-days"),
+    "often": ("often", "two-repeats"),
 }
 
 
@@ -63,6 +64,7 @@ class Sentence:
     lasts: Step | None = None
     count: int | None = None
     without: tuple[int, ...] = ()
+    often = 0
     zone = ""
     offset: int | None = None
     shorthand = ""
@@ -190,6 +192,8 @@ class Sentence:
             self.every, adverb.is_used = adverb.kinds["adverb"], True
             if any(other.kinds["adverb"] != self.every for other in adverbs):
                 raise NotUnderstood("two-repeats", adverbs[-1].text)
+        if self.often and not self.every:
+            self.every = (1, "days")
         if self.every and self.every[1] == "quarters":
             self.is_quarterly, self.every = True, (3 * self.every[0], "months")
 
