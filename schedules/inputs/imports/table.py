@@ -3,6 +3,7 @@
 import csv
 import io
 from collections.abc import Callable, Iterator
+from itertools import islice
 
 from common.parsing.budget import Budget
 from schedules.inputs.imports.items import MOST, ImportRefused
@@ -30,20 +31,16 @@ def delimiter(text: str, is_head: Callable[[list[str]], bool]) -> str:
 def read(text: str, is_head: Callable[[list[str]], bool], budget: Budget) -> Iterator[Row]:
     """The rows after the head. Raises ImportRefused and OverBudget."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter(text, is_head) or ",")
-    names: list[str] = []
-    count = 0
     try:
-        for number, cells in enumerate(reader):
+        names = next(([*map(str.strip, cells)] for cells in islice(reader, _BEFORE_HEAD + 1) if is_head(cells)), None)
+        if names is None:
+            return
+        for count, cells in enumerate(filter(any, reader), 1):
             budget.clock()
-            if names and any(cells):
-                if (count := count + 1) > MOST:
-                    raise ImportRefused("too-many")
-                row = Row(zip(names, map(str.strip, cells), strict=False))
-                row.line = reader.line_num
-                yield row
-            elif is_head(cells):
-                names = [name.strip() for name in cells]
-            elif not names and number > _BEFORE_HEAD:
-                return
+            if count > MOST:
+                raise ImportRefused("too-many")
+            row = Row(zip(names, map(str.strip, cells), strict=False))
+            row.line = reader.line_num
+            yield row
     except csv.Error:
         raise ImportRefused("no-table") from None
