@@ -55,8 +55,8 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db]
 
 _PASSWORD = "a long enough passphrase"
 _LOOKS = [("light", 1280), ("light", 360), ("dark", 360), ("dark", 1280)]
-# The first are checked of texts in colours that no page before has shown, the second where something scrolls; all
-# others once for each page.
+# The first are checked of texts in colours that no page before has shown; the second once for each width, where
+# something scrolls; all others once for each page.
 _OF_COLOURS = ("color-contrast", "link-in-text-block")
 _OF_SCROLLING = ("scrollable-region-focusable",)
 # Long parts that are alike are looked at once: the admin's navigation on its first page, and in the reference of the
@@ -142,11 +142,11 @@ def violations(page: Page, seen: set[str], alike: list[str]) -> Iterator[str]:
             yield f"{wide} px wide at {width} px"
         looks: list[tuple[dict[str, Any], list[str] | None]] = []
         if number == 0:
-            looks.append(({"rules": {rule: {"enabled": False} for rule in (*_OF_COLOURS, *_OF_SCROLLING)}}, None))
+            looks.append(({"rules": {rule: {"enabled": False} for rule in _OF_COLOURS}}, None))
         if new := [colours for colours in shown if colours not in seen]:
             looks.append(({"runOnly": {"type": "rule", "values": _OF_COLOURS}}, new))
             seen.update(new)
-        if scrolls:
+        if scrolls and number == 1:
             looks.append(({"runOnly": {"type": "rule", "values": _OF_SCROLLING}}, None))
         for rules, colours in looks:
             for told in page.evaluate(_LOOK, [rules, colours, alike]):
