@@ -18,9 +18,7 @@ _BOMS = (
 _CHARSETS = re.compile(
     r"ascii|utf-(8|16|32)(-[bl]e)?|iso8859-\d+|cp\d+|mac-\w+|koi8-\w|shift_jis\w*|euc_\w+|iso2022_\w+|gb\w+|hz|big5\w*|johab|tis-620"
 )
-# Of names that browsers know, and Python does not: "x-sjis", "windows-874".
-_PREFIXES = {"x-": "", "windows-": "cp"}
-_PREFIX = re.compile(r"\A(?:x-|windows-(?=[0-9]{3,4}\Z))", re.IGNORECASE)
+# Names that browsers know, and Python does not; also "x-sjis" and "windows-874".
 _LABELS = {"windows-31j": "cp932", "iso-8859-8-i": "iso8859-8", "gb_2312-80": "gbk", "ks_c_5601-1989": "cp949"}
 # What browsers read instead (encoding.spec.whatwg.org): these hold all characters of the other, and some more.
 _WIDER = {"ascii": "cp1252", "iso8859-1": "cp1252", "iso8859-9": "cp1254", "iso8859-11": "cp874", "tis-620": "cp874"}
@@ -63,7 +61,7 @@ def _declared(head: bytes, content_type: str) -> Iterator[str]:
     names += [match[1].decode() for match in [_IN_TEXT.search(head)] if match]
     for name in names:
         with suppress(LookupError, ValueError):
-            label = _PREFIX.sub(lambda match: _PREFIXES[match[0].lower()], name)
+            label = re.sub(r"\Awindows-(?=[0-9]{3,4}\Z)", "cp", name.lower().removeprefix("x-"))
             charset = codecs.lookup(_LABELS.get(name.lower(), label)).name
             if _CHARSETS.fullmatch(charset) and (b"\0" in head or not charset.startswith(("utf-16", "utf-32"))):
                 yield _WIDER.get(charset, charset)

@@ -256,8 +256,7 @@ def _known(marks: Mapping[str, str], name: str) -> str:
 
 def _in_ascii(text: str) -> str:
     """Digits of other scripts, and the spaces and marks between digits, as ASCII has them; "1299.00" for "1.299,-"."""
-    text = _MIDDLE.sub(".", text)
-    text = _TENTH.sub("90", text)
+    text = _TENTH.sub("90", _MIDDLE.sub(".", text))
     text = _RAISED.sub(lambda match: "." + unicodedata.normalize("NFKC", match[1]), text)
     text = _HALVES.sub(lambda match: f"{int(match[1] or 0) + unicodedata.numeric(match[2])}", text)
     text = "".join(str(unicodedata.decimal(letter, letter)) for letter in text.translate(_OTHERS))
