@@ -32,11 +32,12 @@ def test_the_migrations_since_the_first_release_lock_and_break_nothing(linter: M
 
 
 def test_a_migration_that_locks_or_breaks_is_named(linter: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
-    linter.FIRST_RELEASE |= {"events": 2, "people": 1}
+    linter.FIRST_RELEASE = dict.fromkeys(linter.FIRST_RELEASE, 99) | {"events": 2, "people": 1}  # only of these
     assert linter.main() == 1
     named = capsys.readouterr().out
     for problem in ("CREATE INDEX locks table", "ADD CONSTRAINT without NOT VALID", "DROPPING table"):
         assert problem in named, problem
+    linter.FIRST_RELEASE["events"] = 99
     linter.ACCEPTED |= {("people", "0002_sessions"): "for this test"}
     linter.main()
     assert "DROPPING table" not in capsys.readouterr().out
