@@ -51,7 +51,6 @@ OPEN = {
     "account_reset_password_from_key_done": "says that the password is new",
 }
 URLS = [url for url in every_url() if not url.name.startswith(("api:", "api3:"))]
-OPERATIONS = every_operation()
 OF_STAFF = [url for url in URLS if url.template.startswith("/admin/")]
 OF_SOMEBODY = [url for url in URLS if url not in OF_STAFF and any(name.endswith("_id") for name in url.takes)]
 PRIVATE = [url for url in URLS if url not in OF_STAFF and url.name not in OPEN]
@@ -160,14 +159,16 @@ def test_nobody_sends_to_anothers_channel(stranger: Client, ada: User) -> None:
 def test_no_operation_of_the_api_answers_without_a_token(browser: Client, ada: User, settings: Settings) -> None:
     settings.API_REQUESTS_PER_MINUTE = 0
     values = values_of(ada)
-    answers = {one.name: browser.generic(one.method, f"/api/v1{one.path(values)}").status_code for one in OPERATIONS}
+    answers = {
+        one.name: browser.generic(one.method, f"/api/v1{one.path(values)}").status_code for one in every_operation()
+    }
     assert {name: status for name, status in answers.items() if status != 401} == {}
 
 
 def test_a_strangers_token_gets_404_where_the_owners_gets_an_answer(ada: User) -> None:
     values, wrong = values_of(ada), []
     bodies, stranger = bodies_of(values), make_user()
-    for operation in OPERATIONS:
+    for operation in every_operation():
         if not operation.takes:
             continue
         path, body = operation.path(values), bodies[operation.name] if operation.body else None
@@ -186,7 +187,7 @@ def test_no_body_reaches_what_is_anothers(ada: User) -> None:
     """With the stranger's own rows in the path, and Ada's in the body."""
     hers, stranger, refused = values_of(ada), make_user(), []
     own, bodies = values_of(stranger), bodies_of(hers)
-    for operation in OPERATIONS:
+    for operation in every_operation():
         body = bodies.get(operation.name, {})
         if str(hers["channel_id"]) in str(body):
             answer = Api(stranger)(operation.method, operation.path(own), body)
@@ -222,7 +223,7 @@ def test_no_list_of_the_api_shows_what_is_anothers(ada: User) -> None:
     make_rule(ada, channels=[inbox], name=planted)
     happen(ada, data={"planted": planted})
     Topic.objects.create(user=ada, slug="planted", name=planted)
-    for operation in OPERATIONS:
+    for operation in every_operation():
         if operation.method == "GET" and not operation.takes:
             answer = stranger.get(operation.path({}))
             assert (answer.status_code, planted in answer.content.decode()) == (200, False), operation.name
