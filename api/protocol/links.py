@@ -40,7 +40,6 @@ _MORE: dict[str, list[tuple[Any, ...]]] = {
     "add_person": [("remove_person", {"slug": "$request.path.slug", "subscription_id": f"{_BODY}id"})],
     "list_added": [("remove_person", {"slug": "$request.path.slug", "subscription_id": f"{_FIRST}id"})],
     "create_override": [("delete_override", {"team_id": "$request.path.team_id", "override_id": f"{_BODY}id"})],
-    "create_status_page": [("create_public_incident", {"page_id": f"{_BODY}id"})],
     "create_public_incident": _of_incident(f"{_BODY}id"),
     "list_public_incidents": _of_incident(f"{_FIRST}id"),
     "add_channel": [(name, {"queue_id": f"{_BODY}id"}) for name in ("pull_messages", "publish_messages")]

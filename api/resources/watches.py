@@ -27,7 +27,7 @@ from api.protocol.fields import (
     one_of,
     shows,
 )
-from api.protocol.problems import FORM_NAMES, FieldError, invalid, require_unchanged, require_valid
+from api.protocol.problems import FieldError, invalid, require_unchanged, require_valid
 from api.resources.schedules import timing
 from api.resources.schedules.timing import Timing, TimingDocument, Typed
 from notifications.inputs.channels_form import form_values
@@ -177,7 +177,7 @@ def described(
     form = WatchForm(
         form_values(fields), user=user, now=read_clock().now, watch=watch, parameters=parameters, also=also
     )
-    require_valid(form, partial(_called, {} if typed is None else typed.paths))
+    require_valid(form, partial(timing.called, WatchBody, {} if typed is None else typed.paths))
     return form.as_watch(), form.ordered()
 
 
@@ -199,12 +199,6 @@ def _timing(body: WatchBody, watch: Watch | None, fields: dict[str, Any]) -> Typ
         typed = timing.stored(rule, moves=fields["time_zone"] != watch.time_zone)
     fields |= {"kind": typed.kind, "anchor": typed.parameters.get("anchor")}
     return typed
-
-
-def _called(paths: dict[str, str], name: str) -> str:
-    if name in WatchBody.model_fields:
-        return name
-    return paths.get(name) or FORM_NAMES.get(name, "timing")
 
 
 def _changing(request: ApiRequest, watch_id: UUID) -> AbstractContextManager[Watch]:

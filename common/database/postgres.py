@@ -139,10 +139,7 @@ def columns(model: type[Model], alias: str) -> str:
 
 
 def instance(model: type[M], values: Sequence[Any]) -> M:
-    """The instance of a row that begins with `columns`. Faster than a queryset, which writes its SQL each time.
-
-    Also without the model's constructor, which takes three times as long and does nothing more for a whole row.
-    """
+    """The instance of a row that begins with `columns`. Faster than a queryset, and than the model's constructor."""
     names, of_json = _attributes(model)
     made = model.__new__(model)
     made.__dict__.update(zip(names, values, strict=False))

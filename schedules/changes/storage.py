@@ -98,8 +98,7 @@ def write(
     schedule.periodic_task_id = row.periodic_task_id
     schedule.created_at, schedule.updated_at = row.created_at, row.updated_at
     schedule._state.adding, schedule._state.db = False, "default"
-    has_notices: bool = row.has_notices
-    return has_notices
+    return bool(row.has_notices)
 
 
 _STORED = [str(field.column) for field in Schedule._meta.concrete_fields if field.name not in {"id", "created_at"}]

@@ -24,7 +24,7 @@ from api.protocol.fields import (
     one_of,
     shows,
 )
-from api.protocol.problems import FORM_NAMES, FieldError, Problem, errors, invalid, require_valid
+from api.protocol.problems import FieldError, Problem, errors, invalid, require_valid
 from api.resources.schedules import job, timing
 from api.resources.schedules.job import JobBody
 from api.resources.schedules.timing import Timing, TimingDocument, Typed
@@ -260,8 +260,4 @@ def _fields(body: ScheduleBody, unchanged: Collection[str]) -> dict[str, Any]:
 
 def _called(paths: Mapping[str, str], name: str) -> str:
     """Return the body's name of a form field; `paths` has those of the timing."""
-    if of_job := job.path(name):
-        return of_job
-    if name in ScheduleBody.model_fields:
-        return name
-    return paths.get(name) or FORM_NAMES.get(name, "timing")
+    return job.path(name) or timing.called(ScheduleBody, paths, name)

@@ -1,5 +1,6 @@
 """The timing in a body: exactly one of the friendly ones or of our own kinds."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -7,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, FailFast, Field
 
 from api.protocol.fields import Body, Instant, Partial
-from api.protocol.problems import FieldError, Problem, invalid
+from api.protocol.problems import FORM_NAMES, FieldError, Problem, invalid
 from schedules import rules
 from schedules.rules import InvalidRule, Rule, civil
 from schedules.rules.working_days import PARAMETERS
@@ -145,6 +146,11 @@ def stored(rule: Rule, moves: bool) -> Typed:
 
 def _paths(name: str) -> dict[str, str]:
     return {field: f"timing.{name}.{field}" for field in (*rules.KINDS[name].parameters, *PARAMETERS)}
+
+
+def called(body: type[Body], paths: Mapping[str, str], name: str) -> str:
+    """Return the name of a form field in `body`; `paths` has those of the timing."""
+    return name if name in body.model_fields else paths.get(name) or FORM_NAMES.get(name, "timing")
 
 
 def _not_one(given: list[str]) -> Problem:
