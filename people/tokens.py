@@ -92,7 +92,9 @@ def create(
 
     Raises NotPossible, and IntegrityError if `token_id`, the id from a form, exists already.
     """
-    row = ApiToken(user=user, id=token_id or uuid7(), label=label, scopes=list(scopes), expires_at=expires_at)
+    row = ApiToken(
+        user=user, id=token_id or uuid7(), label=label, scopes=[*dict.fromkeys(scopes)], expires_at=expires_at
+    )
     row.made_by_id, token = made_by_id, _new_secret(row)
     row.member = user.actor if user.is_team else None
     with lock_user(user):

@@ -47,7 +47,7 @@ class TokenBody(Body):
     label: str = Field(description="What it is for.", json_schema_extra={"minLength": 1})
     scopes: Annotated[
         Texts,
-        Shown({"type": "array", "items": {"type": "string", "enum": tokens.GIVEN}, "minItems": 1, "uniqueItems": True}),
+        Shown({"type": "array", "items": {"type": "string", "enum": tokens.GIVEN}, "minItems": 1}),
     ] = Field(description="Some of those of the token that makes it.")
     expires_at: Instant | None = Field(None, description="Not after the token that makes it; null: with it.")
 

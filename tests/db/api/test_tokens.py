@@ -41,6 +41,11 @@ def test_a_token_is_made_shown_once_and_works(api: Api) -> None:
     assert SecurityEvent.objects.filter(type="token-made", detail__token=document["prefix"]).exists()
 
 
+def test_a_right_that_is_named_twice_is_given_once(api: Api) -> None:
+    made = api.post("/me/tokens", NEW | {"scopes": ["read", "read"]})
+    assert (made.status_code, made.json()["scopes"]) == (201, ["read"])
+
+
 def test_it_cannot_make_tokens_itself_whatever_it_asks_for(api: Api) -> None:
     assert wrong_fields(api.post("/me/tokens", NEW | {"scopes": ["read", tokens.MAKE]})) == ["scopes"]
     child = api.post("/me/tokens", NEW).json()["token"]
