@@ -6,8 +6,8 @@ from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
 from django.db import transaction
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.utils.translation import gettext as _, gettext_lazy
 from unfold.decorators import action as button
 
@@ -68,7 +68,8 @@ class RuleAdmin(OwnedAdmin):
     @button(description=gettext_lazy("Edit"), url_path="edit", icon="edit", permissions=["act"])  # type: ignore[untyped-decorator]
     def edit(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """With the owner's form."""
-        rule = get_object_or_404(Rule.objects.select_related("user"), id=as_uuid(object_id))
+        if (rule := self.get_object(request, object_id)) is None:  # the row whose permission was checked
+            raise Http404
         form = RuleForm(posted(request), user=rule.user, rule=rule)
         context: dict[str, Any] = {"form": form, "title": _("Edit rule"), "owner": rule.user, "rule": rule}
         page = redirect("admin:events_rule_change", rule.pk)

@@ -11,7 +11,7 @@ from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _, gettext_lazy
@@ -134,7 +134,8 @@ class ScheduleAdmin(OwnedAdmin):
     @button(description=gettext_lazy("Edit"), url_path="edit", icon="edit", permissions=["act"])  # type: ignore[untyped-decorator]
     def edit(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """With the owner's form."""
-        schedule = get_object_or_404(Schedule.objects.select_related("user"), id=as_uuid(object_id))
+        if (schedule := self.get_object(request, object_id)) is None:  # the row whose permission was checked
+            raise Http404
         now = fire.read_clock().now
         form = ReminderForm(posted(request), user=schedule.user, now=now, schedule=schedule)
         context: dict[str, Any] = {"form": form, "owner": schedule.user, "schedule": schedule}

@@ -163,6 +163,7 @@ def test_staff_do_not_edit_a_rule_of_somebody_with_more_rights(client: Client) -
     rule = make_rule(chief)
     assert client.get(edit_page(rule)).status_code == 403
     assert client.post(edit_page(rule), QueryDict("name=x&version=1").dict()).status_code == 403
+    assert client.get(edit_page(rule).replace("/edit", "%20/edit")).status_code == 404
     assert Rule.objects.get().version == 1
 
 

@@ -161,4 +161,6 @@ def test_staff_neither_add_nor_edit_a_schedule_of_somebody_with_more_rights(clie
     assert client.post(f"{ADD}?owner={chief.pk}", typed(channel)).status_code == 403
     assert client.get(edit_page(schedule)).status_code == 403
     assert client.post(edit_page(schedule), typed(channel, version="1")).status_code == 403
+    blank = edit_page(schedule).replace("/edit", "%20/edit")
+    assert client.post(blank, typed(channel, version="1")).status_code == 404
     assert Schedule.objects.get().version == 1
