@@ -11,13 +11,14 @@ _MOST = 20  # texts
 
 def texts(raw: bytes) -> str:
     """What a mail says in its texts, without the encoding in which they travelled; its files are left out."""
-    parts = [part for part in message_from_bytes(raw).walk() if part.get_content_maintype() == "text"]
+    shown = (part for part in message_from_bytes(raw).walk() if part.get_content_disposition() != "attachment")
+    parts = [part for part in shown if part.get_content_maintype() == "text"]
     return "\n\n".join(filter(None, map(_text, parts[:_MOST])))
 
 
 def _text(part: Message) -> str:
     content = part.get_payload(decode=True)
     text = decode(content, str(part.get("Content-Type", ""))) if isinstance(content, bytes) else ""
-    if part.get_content_subtype() == "html":
-        text = plain.of_html(" ".join(text.split()), links=False)
+    if part.get_content_subtype() == "html" and (root := plain.tree(" ".join(text.split()))) is not None:
+        text = plain.of_element(root)
     return text.strip()

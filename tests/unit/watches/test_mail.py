@@ -26,8 +26,9 @@ def test_words_are_found_in_texts_as_mail_programs_encode_them(encoding: str) ->
     text = f"Backup of the {'very ' * 11}large disk: {WORDS}".encode()
     mime = b"MIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=x\r\n\r\n--x\r\n"
     head = f"Content-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: {encoding}\r\n\r\n".encode()
-    file = b"\r\n--x\r\nContent-Type: application/zip\r\nContent-Transfer-Encoding: base64\r\n\r\nRklMRQ==\r\n--x--\r\n"
-    shown = mail._text(mime + head + ENCODED[encoding](text) + file, TOKEN)
+    file = b"\r\n--x\r\nContent-Type: %b\r\nContent-Transfer-Encoding: base64\r\n\r\nRklMRQ==\r\n"
+    files = file % b"application/zip" + file % b"text/plain\r\nContent-Disposition: attachment; filename=log.txt"
+    shown = mail._text(mime + head + ENCODED[encoding](text) + files + b"--x--\r\n", TOKEN)
     assert WORDS in shown
     assert "FILE" not in shown
 
@@ -38,6 +39,12 @@ def test_words_are_found_in_texts_of_other_charsets_and_of_html(subtype: str, ch
     text = {"plain": WORDS, "html": "<p>FEHL<b>GESCHLAGEN</b>\r\nf&uuml;r <i>heute</i></p>"}[subtype]
     raw = f"Content-Type: text/{subtype}; charset={charset}\r\n\r\n".encode() + text.encode(charset)
     assert WORDS in mail._text(raw, TOKEN)
+
+
+def test_words_are_found_at_the_end_of_a_long_text_of_html() -> None:
+    raw = b"Content-Type: text/html\r\nContent-Transfer-Encoding: base64\r\n\r\n"
+    text = f"<table>{'<tr><td>OK</td></tr>' * 2_000}</table><p>{WORDS}</p>"
+    assert WORDS in mail._text(raw + base64.encodebytes(text.encode()), TOKEN)
 
 
 def test_words_are_found_where_a_charset_switches_within_ascii() -> None:
