@@ -24,7 +24,7 @@ _NUMBER = re.compile(
     r"|[0-9]+(?:[.,][0-9]+)*|(?<![\w.,/])[.,][0-9]+)"
     r"(?P<exponent>[eE][+-]?[0-9]{1,2}(?!\w))?"
     r"(?P<times>[kKM](?![\w'])|(?<=[.,][0-9])B(?!\w)|(?<=[.,][0-9])\sM(?!\w)|\s?k(?=[€$£])"
-    r"|\s?¢|\s?(?:[Cc]ents?|[Mm]io|mln|[Mm]il(?:[hjl]i?|i)[oóãõ]\w{1,3}|[Mm]ill|Mrd|mld|[Mm]il(?:li|i|j)ard\w{0,2}|bn|"
+    r"|\s?¢|\s?(?:[Cc]ents?|[Mm]io|mln|[Mm]il(?:[hjl]i?|i)[oóãõ][eno]\w{0,2}|[Mm]ill|Mrd|mld|[Mm]il(?:li|i|j)ard\w{0,2}|bn|"
     r"[Bb]illion|Tsd|[Tt]housand|[Tt]ausend|tys|tis|[Ll]akhs?|[Ll]acs?|[Cc]rores?|Cr|тыс|млн|млрд)(?!\w)\.?)?"
 )
 # By how the word begins; the first that fits.
@@ -110,9 +110,10 @@ _APART = re.compile(
 )
 _BEFORE = re.compile(rf"(?<![A-Za-z])(?:[A-Z]{{2,3}} ?)??(?P<unit>{_NAMES})[\s.:]{{0,2}}[-\u2212\u2013]?\s?\Z")
 _CENTS_END = re.compile(r"[.,][0-9]{2}\Z")
+_BEHIND = "|".join([*_WORDS, _NAMES])
 _AFTER = re.compile(
     rf"(?:(?:(?<=[.,][0-9]{{2}}) - |(?:-|\s?(?:\u2013|to|bis|a|à)\s?))(?P<until>[0-9][0-9.,]*))?\s?"
-    rf"(?P<unit>{'|'.join(_WORDS)}|{_NAMES})(?!(?<=[A-Za-z])[A-Za-z])(?P<next>[0-9][0-9., ]*)?"
+    rf"(?P<unit>{_BEHIND})(?!(?<=[A-Za-z])[A-Za-z])(?P<next>[0-9][0-9., ]*)?"
 )
 # A word right before a number that names what is sold, as none of these does.
 _NAME = re.compile(
@@ -135,9 +136,11 @@ _DATE = re.compile(
     r"(?<![0-9.,])(?:[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{1,2}([./])[0-9]{1,2}\1[0-9]{2,4}|[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?)"
     r"(?![0-9])"
 )
-# The price of a unit, beside that of what is sold.
+# The price of a unit, beside that of what is sold; "23 mg/l" is none.
 _PER_UNIT = re.compile(
-    r"[^0-9]{0,8}(?:/\s?|per |pro |je |por |al )(?:10{0,3}\s?)?(?:k?g|[cm]?l|oz|lbs?|lit\w{1,4})\b", re.IGNORECASE
+    rf"\s?(?:(?:{_BEHIND})\W{{0,3}})?(?:/\s?|per |pro |je |por |al )"
+    r"(?:10{0,3}\s?)?(?:k?g|[cm]?l|oz|lbs?|lit\w{1,4})\b",
+    re.IGNORECASE,
 )
 _OTHER_UNIT = re.compile(r"\s?(%|‰|°[CF]?|[kKMG]?Wh|[kcm]?m|k?g|l|h|min)(?!\w)")
 
