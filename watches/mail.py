@@ -6,7 +6,6 @@ A mail is accepted once its ping is committed. While the database is away, its s
 import asyncio
 import logging
 import re
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -73,7 +72,12 @@ class Receiver:
             text = await asyncio.to_thread(_text, raw, token)
         except ParsingUnavailable:
             return _BUSY
-        return await self._ask(partial(_record, NewPing(token, "success", output=text, size=len(raw))))
+        record = partial(_record, NewPing(token, "success", output=text, size=len(raw)))
+        for _try in range(100):
+            if (answer := await self._ask(record)) != _ANSWERS[pings.BUSY]:
+                break
+            await asyncio.sleep(0.05)  # beside that thread too: other watches do not wait
+        return answer
 
     async def _ask(self, call: Callable[[], str]) -> str:
         return await asyncio.get_running_loop().run_in_executor(self._thread, _or_away, call)
@@ -126,11 +130,7 @@ def _known(token: UUID) -> str:
 
 
 def _record(ping: NewPing) -> str:
-    for _try in range(20):
-        [outcome] = pings.record([ping])
-        if outcome != pings.BUSY:
-            break
-        time.sleep(0.05)
+    [outcome] = pings.record([ping])
     return _ANSWERS[outcome]
 
 

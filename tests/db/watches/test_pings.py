@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from unittest.mock import Mock
 from uuid import uuid4
 
 import pytest
+from aiosmtpd.smtp import Envelope
+from django.db import connection
 from pytest_django import Settings
 
 from locks import holding
@@ -14,8 +19,9 @@ from locks.holding import Held, Taken
 from locks.models import Lock
 from people.models import User
 from schedules.firing.fire import read_clock
+from tests.db.locks import locked
 from tests.make import make_user, make_watch
-from watches import changes, pings, tell, timing
+from watches import changes, mail, pings, tell, timing
 from watches.models import Ping, PingKey, Watch
 from watches.models.badge import new_token
 from watches.pings import LOCKED, TAKEN, TOO_MANY, UNKNOWN, NewPing
@@ -237,6 +243,28 @@ def test_a_flood_of_one_watch_costs_one_statement(
         with django_assert_num_queries(1):
             assert pings.record([*flood, NewPing(other.token, "log")]) == [*[refusal] * 20, TAKEN]
         Watch.objects.filter(id=other.id).update(minute_count=0)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_mails_to_a_watch_that_is_locked_delay_no_other(ada: User, settings: Settings) -> None:
+    settings.PING_DOMAIN = "ping.example.org"
+    held, other = (make_watch(ada, [], name=name) for name in ("Held", "Other"))
+    receiver = mail.Receiver()
+
+    async def send(watch: Watch) -> str:
+        envelope = Envelope()
+        envelope.original_content, envelope.rcpt_tos = b"Subject: x\r\n\r\n", [f"{watch.token}@ping.example.org"]
+        return (await receiver.handle_DATA(Mock(), Mock(), envelope))[:3]
+
+    async def send_all(unlock: Callable[[], None]) -> list[str]:
+        mails = [asyncio.create_task(send(watch)) for watch in (held, held, other)]
+        assert (await asyncio.wait(mails, return_when=asyncio.FIRST_COMPLETED))[0] == {mails[-1]}
+        unlock()
+        return await asyncio.gather(*mails)
+
+    with locked("watches_watch", held.id) as somebody:
+        assert asyncio.run(send_all(somebody.rollback)) == ["250"] * 3
+    receiver._thread.submit(lambda: connection.close()).result()
 
 
 def test_what_is_gone_takes_nothing(ada: User) -> None:
