@@ -66,7 +66,7 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class Failed(Rejected):
-    """No retry can succeed. `effect` as in `Done`."""
+    """No try is left, or none can succeed. `effect` as in `Done`."""
 
     effect: Callable[[], object] | None = None
 

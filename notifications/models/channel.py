@@ -39,7 +39,7 @@ def sort_channels(
 
 
 class SenderQuerySet(OwnedQuerySet[Sends]):
-    """Reminders, rules or watches, less those that are deleted."""
+    """Reminders, rules or watches; their owner does not see those that are deleted."""
 
     visible = {"deleted_at": None}
 
@@ -48,7 +48,7 @@ class SenderQuerySet(OwnedQuerySet[Sends]):
 
 
 class Sender(models.Model):
-    """What sends to `channels`. `channel_order`: their ids in the order in which they are tried; empty: all at once."""
+    """A row that sends to `channels`. `channel_order`: their ids, in the order of the tries; empty: all at once."""
 
     channels: Any
     channel_order: Any
