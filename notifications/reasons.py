@@ -201,8 +201,8 @@ _UNITS = (
 
 
 def _duration(seconds: Any) -> str:
-    size, words = next((size, words) for size, words in _UNITS if seconds % size == 0)
-    return words % {"count": seconds // size}
+    size, words = next((unit for unit in _UNITS if seconds >= unit[0] and seconds % unit[0] == 0), _UNITS[-1])
+    return words % {"count": int(seconds // size)}
 
 
 # How often a service takes so many messages.

@@ -56,6 +56,15 @@ def test_each_use_gives_what_its_sentence_shows() -> None:
 
 
 @pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [(172_800, "2 days"), (5_400, "90 minutes"), (1, "1 second"), (0, "0 seconds"), (1.5, "1 second"), ("x", "x")],
+)
+def test_a_duration_is_shown_in_its_largest_whole_unit_also_a_damaged_one(seconds: object, shown: str) -> None:
+    given_up = Reason(DeliveryCode.GIVEN_UP, seconds=seconds, why="")
+    assert str(given_up) == f"Given up after {shown} without success."
+
+
+@pytest.mark.parametrize(
     ("seconds", "shown"), [(9.99994, "10"), (10.4, "10.4"), (20, "20"), (1.66, "1.7"), (0.25, "0.25"), (60.0, "60")]
 )
 def test_seconds_are_said_as_people_say_them(seconds: float, shown: str) -> None:
