@@ -70,11 +70,11 @@ def made_once(again: View[[]]) -> Callable[[View[P]], View[P]]:
     def decorated(view: View[P]) -> View[P]:
         @wraps(view)
         def once(request: PersonRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
-            request.made_as, sent = uuid7(), request.POST.get("made_as", "")
+            request.made_as = fresh = uuid7()
             with suppress(ValueError):
-                if is_recent(UUID(sent), timezone.now()):
-                    request.made_as = UUID(sent)
-            if str(request.made_as) != sent:
+                if is_recent(sent := UUID(request.POST.get("made_as", "")), timezone.now()):
+                    request.made_as = sent
+            if request.made_as == fresh:
                 return view(request, *args, **kwargs)
             with suppress(Http404):
                 return again(request)

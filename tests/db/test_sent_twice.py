@@ -47,6 +47,13 @@ def test_a_form_that_is_sent_twice_makes_one_row(
     assert model.objects.count() == before + 2
 
 
+def test_it_does_not_matter_how_the_id_is_written(browser: Client) -> None:
+    body = filled(browser, "/channels/new/board/", {})
+    written = body["made_as"].upper()
+    assert [browser.post("/channels/new/board/", {"made_as": written}).status_code for _ in range(2)] == [302, 302]
+    assert Channel.objects.filter(provider="board").count() == 1
+
+
 def test_a_connection_that_is_sent_twice_is_one(browser: Client, settings: Settings) -> None:
     settings.ALLOWED_NETWORKS = ["127.0.0.0/8"]
     page = "/connections/new/address/"
