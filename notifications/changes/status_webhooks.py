@@ -14,7 +14,7 @@ from notifications.models import Notification
 from people.models import User
 from work.broker.wakes import publish_after_commit
 
-# Each of its readers who have a status webhook for the change: its person, and staff, who may not see everybody's.
+# Each of its readers who have a status webhook for the change: its person, and staff, whose rights `send` checks.
 _READERS = f"""
     SELECT w.user_id AS reader_id, array_agg(w.id ORDER BY w.id) AS channels,
            1 + coalesce((SELECT n.hops FROM notifications_notification n

@@ -173,7 +173,7 @@ def _change_target(channel: Channel, after: Destination) -> None:
 
 
 def _check_rights(user: User, address: Mapping[str, Any]) -> None:
-    """Raises `verification.Refused`. `status_webhooks` asks again whenever it sends."""
+    """Raises `verification.CodeRefused`. `status_webhooks` asks again whenever it sends."""
     if address.get("everybody") and not user.sees_everybody:
         raise verification.CodeRefused(_("Only an operator can follow everybody's changes."))
 
@@ -181,7 +181,7 @@ def _check_rights(user: User, address: Mapping[str, Any]) -> None:
 def _reset_verification(channel: Channel) -> None:
     """Mark a new address as verified only if nothing is left to prove; the caller saves.
 
-    Raises `verification.Refused`.
+    Raises `verification.CodeRefused`.
     """
     address = channel.address.get("address")
     channel.verified_at = None
