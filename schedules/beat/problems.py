@@ -41,17 +41,19 @@ def periodic_tasks() -> list[Problem]:
 
 
 def sentences() -> list[str]:
-    """Those of periodic tasks, for logs and for /healthz/clock."""
-    words = [_periodic(name, is_off) for name, is_off in periodic_runs.faults().items()]
-    return [f"{one.title}. {one.summary}" for one in words]
+    """Those of periodic tasks, for logs and for /healthz/clock. Without links, for which beat would load all URLs."""
+    return [". ".join(_texts(name, is_off)) for name, is_off in periodic_runs.faults().items()]
 
 
 def _periodic(name: str, is_disabled: bool) -> Words:
-    title = _("The periodic task %(name)s does not run") % {"name": name}
+    return Words(*_texts(name, is_disabled), page("admin:django_celery_beat_periodictask_changelist"))
+
+
+def _texts(name: str, is_disabled: bool) -> tuple[str, str]:
     summary = _("Read the logs of beat and of the workers.")
     if is_disabled:
         summary = _("It is disabled, so its work is not done. Enable it.")
-    return Words(title, summary, page("admin:django_celery_beat_periodictask_changelist"))
+    return _("The periodic task %(name)s does not run") % {"name": name}, summary
 
 
 def broken_schedules() -> list[Problem]:
