@@ -71,6 +71,6 @@ class StaticFiles(WhiteNoiseMiddleware):  # type: ignore[misc]  # whitenoise shi
         for name, value in answer.headers:
             response[name] = value
         # Our middleware compresses what has no ETag, which would name other bytes; Last-Modified serves both.
-        if response.status_code == 200 and _compresses(getattr(answer.file, "name", "")):
+        if response.status_code == 200 and answer.file and _compresses(answer.file.name):
             del response["ETag"]
         return response

@@ -54,6 +54,12 @@ def test_what_else_http_knows_of_files_still_holds(
     assert (told, len(body)) == (status, length)
 
 
+def test_a_picture_has_the_same_headers_where_only_they_are_asked_for() -> None:
+    given, asked = (answer("/static/icon-512.png", method)[1] for method in ("GET", "HEAD"))
+    assert {**given, "date": ""} == {**asked, "date": ""}
+    assert "etag" in given
+
+
 def test_what_a_browser_has_is_not_sent_again() -> None:
     _, headers, _ = answer(CSS)
     status, _, body = answer(CSS, **{"if-modified-since": headers["last-modified"]})
