@@ -39,8 +39,8 @@ def request(user: User) -> None:
             if not others.select_for_update(no_key=True).exists():
                 raise NotPossible(
                     _(
-                        "You are the only operator of this installation. Make somebody else a superuser in the admin, "
-                        "then delete your account."
+                        "This is the account of the only operator. Make somebody else a superuser in the admin, "
+                        "then delete it."
                     )
                 )
         teams.leave_all(user)

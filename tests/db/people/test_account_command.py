@@ -51,7 +51,7 @@ def test_an_operator_deletes_an_account_that_is_switched_off() -> None:
 def test_neither_the_last_operator_nor_the_last_owner_of_a_team_is_deleted() -> None:
     boss, ada = make_user(email="boss@example.org", is_superuser=True), make_user(email="ada@example.org")
     teams.create(ada, "Family")
-    with pytest.raises(CommandError, match="only operator"):
+    with pytest.raises(CommandError, match="This is the account of the only operator"):
         account("delete", boss.email, "--yes")
     with pytest.raises(CommandError, match="owner"):
         account("delete", ada.email, "--yes")
