@@ -97,9 +97,10 @@ class Pings:
         return await answer
 
     async def _record_waiting(self) -> None:
+        again: list[_Waiting] = []  # of watches that are locked; later pings of these stay behind
         try:
-            while self._waiting:
-                batch, self._waiting = self._waiting[:_AT_ONCE], self._waiting[_AT_ONCE:]
+            while again or self._waiting:
+                batch, self._waiting = again + self._waiting[:_AT_ONCE], self._waiting[_AT_ONCE:]
                 now = time.monotonic()
                 pings = [replace(ping, waited=now - arrived) for ping, arrived, _ in batch]
                 answers = await asyncio.get_running_loop().run_in_executor(self._thread, _record, pings)
@@ -110,7 +111,6 @@ class Pings:
                     elif not one[2].done():  # its client may have gone
                         one[2].set_result(answer)
                 if again:
-                    self._waiting += again
                     await asyncio.sleep(_PAUSE)
         finally:
             self._recorder = None

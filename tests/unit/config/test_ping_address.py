@@ -1,0 +1,33 @@
+"""Pings that are recorded together."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from unittest.mock import AsyncMock
+
+import pytest
+
+from config.web import ping_address
+from watches.pings import NewPing
+
+
+def test_a_ping_stays_before_a_later_one_while_their_watch_is_locked(monkeypatch: pytest.MonkeyPatch) -> None:
+    pings, batches = ping_address.Pings(AsyncMock()), []
+
+    async def send() -> None:
+        answer = asyncio.get_running_loop().create_future()
+
+        def record(batch: Sequence[NewPing]) -> list[tuple[int, str]]:
+            batches.append([ping.kind for ping in batch])
+            if len(batches) > 1:
+                return [ping_address.OK] * len(batch)
+            pings._waiting.append((NewPing(None, "success"), 0.0, answer))
+            return [ping_address.BUSY]
+
+        monkeypatch.setattr(ping_address, "_record", record)
+        await pings._recorded(NewPing(None, "start"))
+        await answer
+
+    asyncio.run(send())
+    assert batches == [["start"], ["start", "success"]]
