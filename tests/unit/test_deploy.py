@@ -76,7 +76,7 @@ def test_kubernetes_runs_the_documented_commands_and_takes_its_objects() -> None
 
 
 def test_dashboard_and_alerts_ask_for_numbers_that_exist() -> None:
-    numbers = (CHECKOUT / "config" / "metrics.py").read_text()
+    numbers = (CHECKOUT / "config" / "web" / "health.py").read_text()
     existing = set(re.findall(r'"(carillon_\w+)"', numbers))
     dashboard = json.loads((CHECKOUT / "deploy" / "grafana" / "carillon.json").read_text())
     expressions = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
