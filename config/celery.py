@@ -8,6 +8,7 @@ import gc
 import logging.config
 import os
 import sys
+import threading
 import warnings
 from contextlib import suppress
 from functools import cached_property
@@ -120,6 +121,13 @@ def check_engines(**_: Any) -> None:
         startup.check()
     except ImproperlyConfigured as error:
         sys.exit(f"Carillon cannot start: {error}")
+
+
+@signals.worker_ready.connect
+def end_threads_at_signals(sender: Any = None, **_: Any) -> None:
+    """SIGQUIT may come while this thread hands a task to another one: without this, the pool would wait for itself."""
+    if executor := getattr(sender.pool, "executor", None):
+        executor._shutdown_lock = threading.RLock()
 
 
 @signals.worker_ready.connect

@@ -41,7 +41,7 @@ class Page(HTMLParser):
             if value.strip().lower().startswith("javascript:"):
                 self.inline.append(shown)
             fetched = name == "src" or (tag == "link" and name == "href")
-            if fetched and (urlsplit(value).netloc or urlsplit(value).scheme):
+            if fetched and (urlsplit(value).netloc or urlsplit(value).scheme) and not value.startswith("data:image/"):
                 self.foreign.append(shown)
 
     handle_startendtag = handle_starttag

@@ -1,0 +1,21 @@
+"""What Carillon changes in Celery's worker."""
+
+from __future__ import annotations
+
+import threading
+from types import SimpleNamespace
+
+from celery.concurrency.thread import TaskPool
+
+from config.celery import end_threads_at_signals
+
+
+def test_a_pool_can_be_stopped_by_a_signal_that_comes_while_it_takes_a_task() -> None:
+    pool = TaskPool(1)
+    assert isinstance(pool.executor._shutdown_lock, type(threading.Lock()))  # of Python: as it was read
+    end_threads_at_signals(SimpleNamespace(pool=pool))
+    pool.executor._adjust_thread_count = pool.on_stop  # type: ignore[method-assign]  # as the signal's handler does there
+    thread = threading.Thread(target=pool.on_apply, args=(print,), daemon=True)
+    thread.start()
+    thread.join(10)
+    assert not thread.is_alive()
