@@ -116,21 +116,12 @@ class Numbers(Collector):
 
     def _work(self) -> Iterator[Metric]:
         waiting, dead = work_health.waiting(), {row.kind: row.count for row in work_health.dead()}
-        for name, text, numbers in (
-            (
-                "carillon_work_waiting",
-                "Work that waits for its time or a worker.",
-                {row.kind: row.count for row in waiting},
-            ),
-            ("carillon_work_late", "Of that, due for more than a minute.", {row.kind: row.late for row in waiting}),
-            (
-                "carillon_work_oldest_seconds",
-                "Since the oldest was due.",
-                {row.kind: row.oldest or 0 for row in waiting},
-            ),
-            ("carillon_dead_letters", "Dead letters that wait for a decision.", dead),
-        ):
-            yield _gauge(name, text, "kind", numbers)
+        counts, late = {row.kind: row.count for row in waiting}, {row.kind: row.late for row in waiting}
+        oldest = {row.kind: row.oldest or 0 for row in waiting}
+        yield _gauge("carillon_work_waiting", "Work that waits for its time or a worker.", "kind", counts)
+        yield _gauge("carillon_work_late", "Of that, due for more than a minute.", "kind", late)
+        yield _gauge("carillon_work_oldest_seconds", "Since the oldest was due.", "kind", oldest)
+        yield _gauge("carillon_dead_letters", "Dead letters that wait for a decision.", "kind", dead)
 
     def _clock(self) -> Iterator[Metric]:
         if (age := heartbeat.age()) is not None:
