@@ -75,4 +75,4 @@ def _leads_to_account(model: type[Model], owner: str) -> bool:
         _, field, _, rest = Query(model).names_to_path(owner.split("__"), model._meta)
     except FieldError:
         return False
-    return not rest and (field.related_model or model) is get_user_model()
+    return not rest and (field.related_model or (field.primary_key and model)) is get_user_model()

@@ -296,9 +296,11 @@ def test_an_admin_that_names_no_owner_is_refused_at_start(monkeypatch: pytest.Mo
     class Stock(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscriptable at run time
         pass
 
-    for owner, refused in [(None, "E001"), ("", "E002"), ("channel", "E003"), ("nobody__user", "E003"), ("pk", "E003")]:
-        stock = Stock(Channel, admin.site)
+    wrong = [(None, "E001"), ("", "E002"), ("channel", "E003"), ("nobody__user", "E003"), ("pk", "E003")]
+    for model, owner, refused in [*((Channel, *one) for one in wrong), (User, "email", "E003")]:
+        stock = Stock(model, admin.site)
         if owner is not None:
             stock.owner = owner  # type: ignore[attr-defined]  # what BaseAdmin declares
-        monkeypatch.setitem(registered, Channel, stock)
-        assert [(error.id, error.obj) for error in rights.check_owners()] == [(f"common.{refused}", Channel)], owner
+        with monkeypatch.context() as registering:
+            registering.setitem(registered, model, stock)
+            assert [(error.id, error.obj) for error in rights.check_owners()] == [(f"common.{refused}", model)], owner
