@@ -70,14 +70,15 @@ def made_once(again: View[[]]) -> Callable[[View[P]], View[P]]:
     def decorated(view: View[P]) -> View[P]:
         @wraps(view)
         def once(request: PersonRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
-            request.made_as = fresh = uuid7()
-            with suppress(ValueError):
-                if is_recent(sent := UUID(request.POST.get("made_as", "")), timezone.now()):
-                    request.made_as = sent
-            if request.made_as == fresh:
+            try:
+                request.made_as = UUID(request.POST.get("made_as", ""))
+            except ValueError:
+                request.made_as = uuid7()
                 return view(request, *args, **kwargs)
             with suppress(Http404):
                 return again(request)
+            if not is_recent(request.made_as, timezone.now()):
+                request.made_as = uuid7()
             try:
                 return view(request, *args, **kwargs)
             except IntegrityError as error:  # the same form, sent twice at once

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.test import Client
@@ -11,6 +12,7 @@ from django.test import Client
 from notifications.inputs.channels_form import MOST_CHOSEN
 from notifications.models import Channel
 from people.models import User
+from schedules.changes import editing
 from schedules.inputs.reminder_form import ReminderForm
 from schedules.models import Schedule
 from tests.db.schedules.web.typed import typed
@@ -232,6 +234,14 @@ def test_the_same_form_sent_twice_makes_one_reminder(browser: Client, ada: User)
     answers = [browser.post("/reminders/new/", form) for _ in range(2)]
     assert [answer.url for answer in answers] == [f"/reminders/{shown}/"] * 2  # type: ignore[attr-defined]
     assert Schedule.objects.count() == 1
+
+
+def test_a_form_that_has_made_a_reminder_leads_to_it_however_late_it_is_sent_again(browser: Client, ada: User) -> None:
+    channel, key = make_channel(ada), UUID("0190a000-0000-7000-8000-000000000000")
+    made = Schedule(id=key, user=ada, title="Tea", kind="daily", rule={"time": "09:00"}, time_zone="UTC")
+    editing.create(made, [channel], NOON)
+    answer = browser.post("/reminders/new/", typed(channel) | {"made_as": str(key)})
+    assert answer.url == f"/reminders/{key}/"  # type: ignore[attr-defined]
 
 
 def test_an_id_that_is_somebody_elses_reminder_shows_nothing_of_it(browser: Client, ada: User) -> None:
