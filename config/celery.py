@@ -88,10 +88,15 @@ def configure_logging(loglevel: int, **_: Any) -> None:
 
 
 @signals.celeryd_init.connect
-def begin_worker(**_: Any) -> None:
-    """Import neither the admin's pages nor the API in a worker, which only writes links: a fifth of its start."""
+@signals.beat_init.connect
+def leave_out_pages(**_: Any) -> None:
+    """Import neither the admin's pages nor the API in a worker or beat, which only write links."""
     if settings.ROOT_URLCONF not in sys.modules:  # a fork of `script/server` has them
         settings.ROOT_URLCONF = "config.page_urls"
+
+
+@signals.celeryd_init.connect
+def begin_worker(**_: Any) -> None:
     probe.note("worker", waits_for="its start")
 
 

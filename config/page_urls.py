@@ -1,4 +1,4 @@
-"""Pages of people. Workers know only these: they write links to them, and import neither the admin nor the API."""
+"""Pages of people. Workers and beats know only these, write links to them, and import neither the admin nor the API."""
 
 from django.conf import settings
 from django.urls import include, path

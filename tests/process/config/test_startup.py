@@ -27,6 +27,17 @@ from work.backup import archive
 pytestmark = pytest.mark.django_db(transaction=True)
 
 WEB = "import config.asgi"
+_LINK = """
+import django
+django.setup()
+import sys
+from celery import signals
+from django.urls import reverse
+from config import celery
+signals.beat_init.disconnect(celery.check_engines)
+signals.{signal}.send(sender=None)
+print(reverse("watches:list"), "config.urls" in sys.modules)
+"""
 BEAT = [sys.executable, "-m", "celery", "-A", "config", "--quiet", "beat"]
 WORKER = [sys.executable, "-m", "celery", "-A", "config", "--quiet", "worker", "-Q", "events"]
 
@@ -90,6 +101,18 @@ def test_a_wrong_address_stops_the_start_with_one_line(name: str, value: str) ->
     status, line = start([sys.executable, "manage.py", "check"], **{name: value})
     assert status == 1
     assert line.startswith(f"Carillon cannot start: {name} ")
+
+
+@pytest.mark.parametrize("signal", ["celeryd_init", "beat_init"])
+def test_a_worker_and_a_beat_write_links_without_the_pages_of_the_admin_and_the_api(signal: str) -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", _LINK.format(signal=signal)],
+        capture_output=True,
+        text=True,
+        env={**os.environ},
+        check=True,
+    )
+    assert run.stdout == "/watches/ False\n"
 
 
 def test_a_process_starts_while_the_database_is_away() -> None:
