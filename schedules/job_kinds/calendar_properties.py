@@ -57,7 +57,7 @@ def line(parameters: str, value: str) -> str:
     return (" ".join(plain.of_html(text, links=False).split()) if plain.is_html(text) else text)[:MOST_TEXT].strip()
 
 
-def day(component: Component, start: Moment, end: Moment | None) -> str:
+def day(component: Component, start: Moment, end: Moment | None = None) -> str:
     """The day that is meant where a midnight is written, else ""."""
     marks = {component.value(name).upper() for name in _ALL_DAY}
     is_marked = bool(marks & {"TRUE", "1"})

@@ -163,6 +163,13 @@ def test_a_day_of_the_calendars_clock_may_be_written_in_utc(start: str, end: str
     assert rings(one(f"DTSTART:{start}", f"DTEND:{end}"), head=NEW_YORK) == expected
 
 
+@pytest.mark.parametrize(
+    ("start", "end"), [("20260104T230000Z", "20260105T230000Z"), ("20260105T000000Z", "20260106T000000Z")]
+)
+def test_what_is_marked_as_a_day_is_one_on_any_clock(start: str, end: str) -> None:
+    assert rings(one(f"DTSTART:{start}", f"DTEND:{end}", ALL_DAY), head=NEW_YORK) == "01-05 08:00"
+
+
 def fixed(name: str, offset: str) -> str:
     return (
         f"BEGIN:VTIMEZONE\r\nTZID:{name}\r\nBEGIN:STANDARD\r\nDTSTART:19700101T000000\r\nTZOFFSETFROM:{offset}\r\n"
