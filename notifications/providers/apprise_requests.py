@@ -139,11 +139,8 @@ _session = _Guarded()
 
 # Only what the services use of `requests`: a session, for example, is an AttributeError.
 _REPLACEMENT = SimpleNamespace(
-    **{name: getattr(_session, name) for name in ("request", "get", "post", "put", "patch", "delete")},
+    **{name: getattr(_session, name) for name in ("request", "get", "post", "put", "delete")},
     codes=requests.codes,
-    Response=requests.Response,
     RequestException=requests.RequestException,
-    ConnectionError=requests.ConnectionError,
-    Timeout=requests.Timeout,
     TooManyRedirects=requests.TooManyRedirects,
 )

@@ -94,7 +94,7 @@ def test_no_service_is_allowed_that_touches_this_machine() -> None:
 
 def test_the_replacement_refuses_outside_guarded() -> None:
     with HTTPReceiver() as receiver:
-        for verb in ("get", "post", "put", "patch", "delete"):
+        for verb in ("get", "post", "put", "delete"):
             with pytest.raises(requests.ConnectionError):
                 getattr(apprise_requests._REPLACEMENT, verb)(receiver.url)
         assert receiver.requests == []
