@@ -53,7 +53,7 @@ def _shorten() -> None:
     postgres.PATIENCE = claim.LEASE / 2
     wakes.CLAIM_WITHIN = 2.0
     decision.SPREAD = 10.0
-    batch_kind.PART, batch_kind.PORTION = 20, claim.LEASE / 3
+    batch_kind.PART, batch_kind.PORTION = 10, claim.LEASE / 3
     # All receivers are one host, which rests after five timeouts in a row.
     limits = rate_limiter.calls
     limits._script = _without(limits._script, "math.min(900, 30 * 2 ^ (timeouts - 5))", "0.5")
