@@ -77,12 +77,14 @@ def detail(request: PersonRequest, name: str) -> HttpResponse:
     span, count = (counting.DAY, _DAYS) if is_by_day else (counting.MINUTE, _MINUTES)
     history = counting.history(request.user, name, span, count)
     highest = max(map(abs, history.values()))
+    # What is not 0 is at least high enough to be seen.
+    heights = {start: added and max(round(_HEIGHT * abs(added) / highest), 20) for start, added in history.items()}
     context = {
         "name": name,
         "value": value,
         "is_by_day": is_by_day,
         "bars": [
-            Bar(_label(start, is_by_day), added, 10 * number, _height(added, highest))
+            Bar(_label(start, is_by_day), added, 10 * number, heights[start])
             for number, (start, added) in enumerate(sorted(history.items()))
         ],
         "highest": highest,
@@ -112,8 +114,3 @@ def _value(request: PersonRequest, name: str) -> int:
 def _label(start: datetime, is_day: bool) -> str:
     """Days are those of UTC."""
     return dates.short_day(start.astimezone(UTC).date()) if is_day else time_format(timezone.localtime(start), "H:i")
-
-
-def _height(added: int, highest: int) -> int:
-    """At least what can be seen, where there is anything."""
-    return max(round(_HEIGHT * abs(added) / highest), 20) if added else 0

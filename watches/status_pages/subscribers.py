@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from common import uuid7
 from common.database.postgres import query
 from common.database.rows import insert
+from common.forms.not_possible import NotPossible
 from common.redis import request_limiter
 from common.redis.client import Call
 from people import mailboxes
@@ -30,10 +31,6 @@ PER_SENDER, PER_PAGE = (10, 3_600.0), (200, 86_400.0)
 VALID = timedelta(days=1)
 """So long a link confirms; what is not sent by then expires."""
 _PRUNED_AT_ONCE = 1_000
-
-
-class SubscriptionRefused(Exception):
-    """The message is for the stranger, and depends on nothing about their address."""
 
 
 # Who is being removed gets none: the lock waits for that, or has it wait.
@@ -71,18 +68,18 @@ RETURNING id, greatest(0, extract(epoch FROM available_at - now()))::float AS wa
 def subscribe(page: StatusPage, address: str, sender: str) -> None:
     """Send a link that confirms `address`, unless it is subscribed or too much was sent there. Nobody learns which.
 
-    `sender`: the key of the network address that asks. Raises SubscriptionRefused.
+    `sender`: the key of the network address that asks. Raises NotPossible, whatever the address is.
     """
     if not cache.answers():  # type: ignore[attr-defined]  # common.cache
-        raise SubscriptionRefused(_("Nobody can subscribe right now. Try again in a minute."))
+        raise NotPossible(_("Nobody can subscribe right now. Try again in a minute."))
     prefix = f"{settings.CACHES['default']['KEY_PREFIX']}:subscribe"
     counted = request_limiter.calls.ask(
         Call("count", [f"{prefix}:{sender}"], PER_SENDER), Call("count", [f"{prefix}:{page.id}"], PER_PAGE)
     )
     if any(answer and not answer[0] for answer in counted):
-        raise SubscriptionRefused(_("Too many people asked to subscribe. Try again tomorrow, or use the feed."))
+        raise NotPossible(_("Too many people asked to subscribe. Try again tomorrow, or use the feed."))
     if page.subscribers.count() >= MOST:
-        raise SubscriptionRefused(_("This page takes no more subscribers. Use the feed."))
+        raise NotPossible(_("This page takes no more subscribers. Use the feed."))
     address, purpose = address.lower(), mailboxes.Purpose.SUBSCRIPTION
     if mailboxes.is_refused(address) or not mailboxes.may_send(purpose, mailboxes.mailbox(address)):
         return

@@ -15,6 +15,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from common.admin.base import as_uuid
+from common.forms.not_possible import shown_in
 from common.redis.request_limiter import by_address, limit_page
 from common.texts import languages
 from events.models import Run
@@ -152,11 +153,9 @@ def subscribe(request: HttpRequest, address: str) -> HttpResponse:
         with languages.override(page.user.language):
             form, is_sent = EmailForm(posted(request)), False
             if form.is_valid():
-                try:
+                with shown_in(form):
                     subscribers.subscribe(page, form.cleaned_data["address"], by_address(request))
                     is_sent = True
-                except subscribers.SubscriptionRefused as refused:
-                    form.add_error(None, str(refused))
             context = {"page": page, "form": form, "is_sent": is_sent}
             return render(request, "watches/subscribe.html", context, status=422 if form.errors else 200)
 
