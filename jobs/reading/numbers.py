@@ -123,7 +123,7 @@ _NAME = re.compile(
 )
 # A former price, what is saved, and what is added.
 _FORMER = re.compile(
-    r"\b(?:statt|uvp|vorher|bisher|was|war|rrp|msrp|m\.?r\.?p|sparen|ersparnis|rabatt|gutschein|zzgl|save|saved|savings|"
+    r"\b(?:statt|uvp|vorher|bisher|was|war|rrp|msrp|m\.?r\.?p|sparen|ersparnis|rabatt|gutschein|zzgl|save|savings|"
     r"discount|coupon|ahorras?|descuento|économisez|remise|instead of|au lieu de|antes|invece di|"
     r"(?:original|old) price|(?:originaler|ursprünglicher|alter) preis|ancien prix|prix d.origine|"
     r"precio (?:original|anterior)|prezzo originale|[0-9] ?(?:k?g|[cm]?l|m) ?=)[\s:.]{0,3}[^\s\w]?\s?\Z",
