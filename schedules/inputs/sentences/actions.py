@@ -265,7 +265,8 @@ def _hour_after(times: Times, before: Piece) -> Times | None:
 
 def _hours(begin: Times, end: Times, pieces: list[Piece]) -> tuple[Clock, Clock] | None:
     """A span of the day: "2 to 4pm" begins at 14:00, "11-1pm" at 11:00. "3 - at 4pm" is none."""
-    if "dash" in pieces[-2].kinds and re.match(r"(?:at|um|a las?|@) ", pieces[-1].text, re.IGNORECASE):
+    number, dash, until = pieces[-3:]
+    if "hod" in number.kinds and "dash" in dash.kinds and re.match(r"(?:at|um|a las?|@) ", until.text, re.IGNORECASE):
         return None
     first, last = begin[0], end[0]
     if first.is_open and last.has_half:
