@@ -15,7 +15,7 @@ from typing import Any
 
 from schedules.rules import working_days
 from schedules.rules.cron import Cron
-from schedules.rules.dated import Daily, DatedRule, Monthly, Weekly
+from schedules.rules.dated import Daily, Monthly, Weekly
 from schedules.rules.interval import Interval
 from schedules.rules.invalid import InvalidRule, Work
 from schedules.rules.once import Once
@@ -24,7 +24,7 @@ from schedules.rules.rule import Rule
 from schedules.rules.timetable import Timetable
 from schedules.rules.working_days import WorkingDays
 
-__all__ = ["KINDS", "DatedRule", "InvalidRule", "Rule", "Timetable", "Work", "WorkingDays", "parse", "stored"]
+__all__ = ["KINDS", "InvalidRule", "Rule", "Timetable", "Work", "WorkingDays", "parse", "stored"]
 
 KINDS: dict[str, type[Rule]] = {rule.kind: rule for rule in (Once, Interval, Daily, Weekly, Monthly, Cron, RRule)}
 

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from schedules.rules import DatedRule, parse
+from schedules.rules import parse
 from schedules.rules.civil import TICK, local, zone
+from schedules.rules.dated import DatedRule
 
 from .rules import data_of, moments
 
