@@ -28,7 +28,7 @@ _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
 _FRACTIONS = {"1/2": 0.5, "1/4": 0.25, "3/4": 0.75}
 # They have every set of kinds that a token can have besides those of the words.
 _SAMPLES = """5km @daily Asia/Tokyo UTC+1 2026-12-24 10/12 13/13 1/2 31.12.2026 24.12. 9am 9:00 9h30 9.10 23.13 31.12
-31.99 1.5 3rd 5x 0 1 10 13 24 32 60 130 2026 2060"""
+31.99 1.5 3rd 5x 0 00 01 1 10 13 24 32 60 130 2026 2060"""
 
 
 @dataclass(frozen=True)
@@ -243,6 +243,7 @@ def _digits(text: str) -> dict[str, Any]:
     number = int(text) if len(text) < 7 else -1
     kinds = _number(number, "digits") if number >= 0 else {}
     kinds |= {"year": number} if len(text) == 4 and number in _YEARS else {}
+    kinds |= {"zeromins": number} if len(text) == 2 and text[0] == "0" else {}
     is_time = 100 <= number < 2400 and number % 100 < 60 and len(text) < 5
     return kinds | (_clock(f"{text[:-2]}:{text[-2:]}", "hhmm") if is_time else {})
 
