@@ -77,9 +77,8 @@ def duplicate(schedule_id: UUID, now: datetime, by: User | None = None) -> Sched
     copy = Schedule(**editable(original), user=original.user, state=Schedule.State.PAUSED)
     taken = Schedule.objects.for_user(original.user).values_list("title", flat=True)
     copy.title = words.copy_of(original.title, set(taken))
-    write(
-        copy, list(original.channels.all()), ScheduleEvent.of(copy, Change.CREATED, now, by, copy_of=str(original.id))
-    )
+    created = ScheduleEvent.of(copy, Change.CREATED, now, by, copy_of=str(original.id))
+    write(copy, list(original.channels.all()), created)
     return copy
 
 

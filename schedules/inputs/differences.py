@@ -23,6 +23,7 @@ def differences(saved: Schedule, typed: Schedule, channels: Sequence[Channel]) -
 
 
 def _rows(schedule: Schedule, channels: Sequence[Channel]) -> list[tuple[str, str]]:
+    names = audiences.named(schedule.user) if schedule.audience else {}
     return [
         (_("Title"), schedule.title),
         (_("Text"), schedule.body),
@@ -30,11 +31,7 @@ def _rows(schedule: Schedule, channels: Sequence[Channel]) -> list[tuple[str, st
         (_("Connection"), "" if schedule.connection is None else schedule.connection.label),
         (_("If the check fails"), on_error(schedule)),
         (_("Uses answers up to"), fresh_for(schedule)),
-        (
-            _("For"),
-            schedule.audience
-            and audiences.name_of(audiences.named(schedule.user), schedule.audience, schedule.audience_key),
-        ),
+        (_("For"), schedule.audience and audiences.name_of(names, schedule.audience, schedule.audience_key)),
         (_("When"), schedule.when),
         (_("Not before"), _moment(schedule.starts_at)),
         (_("Not after"), _moment(schedule.ends_at)),

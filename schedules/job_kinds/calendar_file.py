@@ -136,9 +136,8 @@ class _Reader:
         if start.is_date:
             return start
         end = self._end(component, "DTEND")
-        on_own_clock = properties.day(component, self._local(start), end and self._local(end))
-        # One that is marked as a day may be one of another clock.
-        day = on_own_clock or properties.day(component, start)
+        day = properties.day(component, self._local(start), end and self._local(end))
+        day = day or properties.day(component, start)  # one that is marked may be one of another clock
         return Moment(day) if day else start
 
     def _due(self, event: FileEvent, component: Component, start: Moment | None) -> Moment:
