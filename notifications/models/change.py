@@ -38,7 +38,7 @@ class Change(models.Model):
 
 
 class FeedPosition(models.Model):
-    """The position of a task, named by `reader`, in the feed. See `change_feed.process`."""
+    """The position of a task, named by `reader`, in the feed. See `notifications.changes.feed`."""
 
     reader = models.CharField(max_length=16, primary_key=True)
     xact = models.BigIntegerField()
