@@ -45,8 +45,9 @@ class Keeper:
                 try:
                     self._launch()
                 except EngineFailed as failed:
-                    self.engine.failure.write_text(str(failed))
-                    return 1
+                    if not self.has_answered:  # else its users still wait for it
+                        self.engine.failure.write_text(str(failed))
+                        return 1
             if select.select([woken], [], [], _POLL_EVERY)[0]:
                 os.read(woken, 512)
             self.has_answered = self.has_answered or self.engine.answers()
