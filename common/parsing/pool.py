@@ -150,7 +150,7 @@ class _Answers(pickle.Unpickler):
 
 
 class _Slots:
-    """A semaphore that is handed to whoever has waited longest; threading's goes to whoever asks first again."""
+    """A semaphore that goes to the caller who has waited longest. That of `threading` may go to a later one."""
 
     def __init__(self, free: int) -> None:
         self._lock, self._free = threading.Lock(), free

@@ -34,7 +34,7 @@ def read(raw: bytes, *, odd_numbers_as_text: bool = False) -> Any:
     A number that PostgreSQL or Python would not keep, such as 1e999, NaN or one of 20 digits, is refused, or becomes
     the text that was sent.
     """
-    strict, lenient = (_no, _integer, float), (str, _integer_or_text, _float_or_text)
+    strict, lenient = (_refuse, _integer, float), (str, _integer_or_text, _float_or_text)
     constant, integer, number = lenient if odd_numbers_as_text else strict
     try:
         text = raw.decode("utf-8")
@@ -61,7 +61,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return fields
 
 
-def _no(name: str) -> Any:
+def _refuse(name: str) -> Any:
     raise Bad("json_not_a_number", name=name)
 
 

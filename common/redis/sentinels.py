@@ -40,7 +40,9 @@ def _classes(url: str, base: type[Any]) -> dict[str, Any]:
     return {"connection_class": type(kind.__name__, (kind,), {"sentinels": hosts, "primary": parts.hostname})}
 
 
-class _Named:
+class _OfSentinels:
+    """Has the Sentinels and their name of the primary; redis-py does not know that option of the address."""
+
     sentinels: Any
     primary: str
 
@@ -48,7 +50,7 @@ class _Named:
         super().__init__(**options)
 
 
-class ToPrimary(_Named, Connection):
+class ToPrimary(_OfSentinels, Connection):
     def connect_check_health(self, check_health: bool = True, retry_socket_connect: bool = True) -> None:
         if not self.is_connected:
             requested = _sentinel(self.sentinels, sentinel_kwargs=_PATIENCE_SYNC)
@@ -59,7 +61,7 @@ class ToPrimary(_Named, Connection):
         super().connect_check_health(check_health, retry_socket_connect)
 
 
-class AsyncToPrimary(_Named, AsyncConnection):
+class AsyncToPrimary(_OfSentinels, AsyncConnection):
     async def connect_check_health(self, check_health: bool = True, retry_socket_connect: bool = True) -> None:
         if not self.is_connected:
             requested = _async_sentinel(self.sentinels, sentinel_kwargs=_PATIENCE_ASYNC)

@@ -15,7 +15,7 @@ from config.embedded.engine import Engine, EngineFailed
 from config.embedded.locks import exclusive
 from config.embedded.postgres import Postgres
 from config.embedded.redis import Redis
-from config.embedded.var import var_dir
+from config.embedded.var import say, var_dir
 
 _GRACE = 3.0  # seconds without a user, so that the engine survives between two commands
 _POLL_EVERY = 1.0
@@ -68,7 +68,7 @@ class Keeper:
         if self.tries == _TRIES and not self.has_answered:
             raise EngineFailed(self.engine.failure_reason())
         if self.tries:
-            print(f"keeper: {self.engine.title} has died; starting it again", file=sys.stderr, flush=True)  # noqa: T201
+            say(f"keeper: {self.engine.title} has died; starting it again")
             time.sleep(min(0.1 * self.tries, 1.0))  # children of a killed server may still hold its memory
         self.child = self.engine.launch(sys.stderr.fileno())
         self.tries += 1

@@ -60,7 +60,7 @@ class Response:
     broken: Reason | None = None
 
 
-class Failed(Exception):
+class RequestFailed(Exception):
     """No answer came. `refused`: none ever will, because the policy denies the address."""
 
     def __init__(self, reason: Reason, refused: bool = False) -> None:
@@ -69,11 +69,11 @@ class Failed(Exception):
         self.refused = refused
 
 
-class NotSent(Failed):
+class NotSent(RequestFailed):
     """Nothing of the request left this machine."""
 
 
-class Unanswered(Failed):
+class Unanswered(RequestFailed):
     """The request, or a part of it, was sent: the receiver may have acted on it."""
 
 

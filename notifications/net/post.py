@@ -27,7 +27,7 @@ def post(
     """Post, and return what `judge` makes of the response, or the answer for none. `deadline` is in seconds."""
     try:
         response = http.request(method, url, body=body, headers=headers, deadline=deadline)
-    except http.Failed as failure:
+    except http.RequestFailed as failure:
         return failed(failure)
     return judge(response)
 
@@ -45,7 +45,7 @@ def post_json(
     return post(url, json.dumps(document).encode(), headers, deadline, judge, method)
 
 
-def failed(failure: http.Failed) -> Answer:
+def failed(failure: http.RequestFailed) -> Answer:
     """Return the answer for a request without a response."""
     if isinstance(failure, http.Unanswered):
         return Ambiguous(failure.reason)

@@ -37,7 +37,7 @@ class Calls:
     probe_only: bool = False
     responses: list[http.Response] = field(default_factory=list)
     refusal: str = ""
-    failure: http.Failed | None = None
+    failure: http.RequestFailed | None = None
 
 
 _current: ContextVar[Calls | None] = ContextVar("calls", default=None)
@@ -111,7 +111,7 @@ class _Guarded(requests.Session):
                 headers={name: value for name, value in request.headers.items() if name.lower() != "content-length"},
                 deadline=left,
             )
-        except http.Failed as failure:
+        except http.RequestFailed as failure:
             # A request that may have arrived matters more than those that did not.
             if not isinstance(calls.failure, http.Unanswered):
                 calls.failure = failure

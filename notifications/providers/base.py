@@ -256,7 +256,7 @@ class Provider(HasForm):
         return ""
 
 
-class Inside(Provider):
+class InternalProvider(Provider):
     """Shows or passes on the message within Carillon, in the transaction that settles it. Its form has no fields."""
 
     recognises_repeats = True

@@ -3,13 +3,13 @@
 from django.utils.translation import gettext_lazy as _
 
 from notifications.messages.message import Destination, Message
-from notifications.providers.base import Inside, Limits
+from notifications.providers.base import InternalProvider, Limits
 
 MOST_CHARACTERS = 4_000
 """Of the longest message."""
 
 
-class Board(Inside):
+class Board(InternalProvider):
     """Shows the message on the board's page. See `notifications.deliveries.boards`."""
 
     kind = "board"

@@ -3,10 +3,10 @@
 from django.utils.translation import gettext_lazy as _
 
 from notifications.messages import markup
-from notifications.providers.base import Inside
+from notifications.providers.base import InternalProvider
 
 
-class Inbox(Inside):
+class Inbox(InternalProvider):
     """Shows the message on the person's own page, which lists delivered deliveries. Each person has one inbox."""
 
     kind = "inbox"

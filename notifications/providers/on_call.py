@@ -2,10 +2,10 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from notifications.providers.base import Inside
+from notifications.providers.base import InternalProvider
 
 
-class OnCall(Inside):
+class OnCall(InternalProvider):
     """Asks the members of the team's order in turn. See `notifications.deliveries.members`."""
 
     kind = "on_call"

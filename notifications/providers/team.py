@@ -2,10 +2,10 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from notifications.providers.base import Inside
+from notifications.providers.base import InternalProvider
 
 
-class Team(Inside):
+class Team(InternalProvider):
     """Tells the members, who have quiet hours and channels of their own. See `notifications.deliveries.members`."""
 
     kind = "team"

@@ -84,7 +84,7 @@ def _keep() -> None:
 def _ping(url: str) -> None:
     try:
         status = http.request("GET", url, body=b"", headers={}, deadline=_DEADLINE).status
-    except http.Failed as failure:
+    except http.RequestFailed as failure:
         log.warning("CANARY_PING_URL was not reached: %s", failure.reason)
     else:
         if status >= 400:
