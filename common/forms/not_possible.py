@@ -4,15 +4,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from django.contrib import messages
+from django.http import HttpRequest
+
 
 class NotPossible(Exception):
     """A limit, or something of the same name, is in the way. The message is for the person; the API answers 409."""
 
 
 @contextmanager
-def shown_in(form: Any, field: str | None = None) -> Iterator[None]:
-    """Show what is not possible as an error of the form."""
+def shown_in(place: Any, field: str | None = None) -> Iterator[None]:
+    """Show what is not possible as an error of a form, or as a message to who made a request."""
     try:
         yield
     except NotPossible as refusal:
-        form.add_error(field, str(refusal))
+        if isinstance(place, HttpRequest):
+            messages.error(place, str(refusal))
+        else:
+            place.add_error(field, str(refusal))

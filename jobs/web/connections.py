@@ -10,7 +10,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 
 from common.database.damaged import readable
-from common.forms.not_possible import NotPossible, shown_in
+from common.forms.not_possible import shown_in
 from jobs import connections, kinds
 from jobs.changes import connections as changes
 from jobs.changes.connection_form import ConnectionForm
@@ -76,11 +76,8 @@ def connection(request: PersonRequest, connection_id: UUID) -> HttpResponse:
 @person_action
 def check(request: PersonRequest, connection_id: UUID) -> HttpResponse:
     connection = Connection.objects.own(request.user, id=connection_id)
-    try:
+    with shown_in(request):
         failure = changes.check(connection)
-    except NotPossible as refusal:
-        messages.error(request, str(refusal))
-    else:
         if failure is None:
             messages.success(request, _("“%(label)s” works.") % {"label": connection.label})
         else:

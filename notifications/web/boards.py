@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST
 
-from common.forms.not_possible import NotPossible
+from common.forms.not_possible import shown_in
 from common.forms.problem import problem
 from common.parsing import strict_json
 from common.redis import request_limiter
@@ -39,11 +39,8 @@ def board(request: PersonRequest, board_id: UUID) -> HttpResponse:
         return redirect("notifications:board", own.id)
     form = MessageForm(posted(request))
     if form.is_valid():
-        try:
+        with shown_in(form):
             boards.write(own, request.user.actor, form.cleaned_data["text"])
-        except NotPossible as refusal:
-            form.add_error(None, str(refusal))
-        else:
             return redirect("notifications:board", own.id)
     if request.htmx:  # another line may follow; a page that has just come shows no keyboard on a phone
         form.fields["text"].widget.attrs["autofocus"] = True

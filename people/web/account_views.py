@@ -25,7 +25,7 @@ from django.utils.translation import gettext as _, gettext_lazy, ngettext
 
 from common.admin.base import count_up_to
 from common.database import replica
-from common.forms.not_possible import NotPossible
+from common.forms.not_possible import shown_in
 from common.redis import rate_limiter
 from common.redis.rate_limiter import Window
 from common.uuid7 import uuid7
@@ -111,11 +111,8 @@ def delete(request: PersonRequest) -> HttpResponseBase:
     """Ask, then switch the account off and sign out. A task deletes it."""
     form = DeleteForm(posted(request), request.user)
     if form.is_valid():
-        try:
+        with shown_in(form):
             deletion.request(request.user)
-        except NotPossible as refusal:
-            form.add_error(None, str(refusal))
-        else:
             security_log.record(SecurityEvent.Type.DELETION_ASKED, request.user, request)
             get_adapter(request).send_mail("people/email/account_deleted", request.user.email, {})
             logout(request)
@@ -205,19 +202,16 @@ def create_token(request: PersonRequest) -> HttpResponse:
     form = TokenForm(posted(request), initial={"scopes": preset, "made_as": uuid7()})
     if form.is_valid():
         made = form.cleaned_data
+        ends = form.expires_at(timezone.now())
         try:
-            row, token = tokens.create(
-                request.user, made["label"], made["scopes"], form.expires_at(timezone.now()), made["made_as"]
-            )
-        except NotPossible as refusal:
-            form.add_error(None, str(refusal))
+            with shown_in(form):
+                row, token = tokens.create(request.user, made["label"], made["scopes"], ends, made["made_as"])
+                return render(request, "people/token_made.html", {"row": row, "token": token})
         except IntegrityError:
             messages.info(
                 request, _("This form was already sent. A token is shown once: if you lost it, make another.")
             )
             return redirect(_tokens())
-        else:
-            return render(request, "people/token_made.html", {"row": row, "token": token})
     return render(request, "people/token_new.html", {"form": form, "most": tokens.MOST})
 
 

@@ -18,7 +18,7 @@ from django.views.decorators.cache import never_cache
 
 from common.admin.base import as_uuid
 from common.database.damaged import readable
-from common.forms.not_possible import NotPossible
+from common.forms.not_possible import shown_in
 from common.redis.request_limiter import limit_page
 from people import teams
 from people.access import acting
@@ -38,11 +38,8 @@ def team_list(request: PersonRequest) -> HttpResponse:
     """Teams of who is signed in, and invitations to their addresses; a POST makes a team."""
     form = TeamForm(posted(request))
     if form.is_valid():
-        try:
+        with shown_in(form):
             team = teams.create(request.user, form.cleaned_data["name"], request.made_as)
-        except NotPossible as refusal:
-            form.add_error(None, str(refusal))
-        else:
             acting.switch(request, teams.find_membership(request.user, team.pk))
             messages.success(request, _("The team is made, and you act for it. Invite somebody."))
             return redirect("people:team", team.pk)
@@ -74,11 +71,8 @@ def team(request: PersonRequest, team_id: int) -> HttpResponse:
     if request.method == "POST":
         acting.require_owner(own)
     if form.is_valid():
-        try:
+        with shown_in(form):
             made, secret = teams.invite(own, form.cleaned_data["role"], form.cleaned_data["address"])
-        except NotPossible as refusal:
-            form.add_error(None, str(refusal))
-        else:
             link = settings.BASE_URL + reverse("people:team-join", args=[secret])
             form = InvitationForm()
             if made.address:
@@ -102,7 +96,7 @@ def change_member(request: PersonRequest, team_id: int, member_id: UUID) -> Http
     own, role = _owner(request, team_id), request.POST.get("role", "")
     if not teams.members(own.team).filter(id=member_id).exists():
         raise Http404
-    try:
+    with shown_in(request):
         if "remove" in request.POST:
             if (member := teams.remove(own, member_id)) is not None:
                 messages.success(
@@ -115,20 +109,16 @@ def change_member(request: PersonRequest, team_id: int, member_id: UUID) -> Http
         else:
             teams.change_role(own, member_id, role)
             messages.success(request, _("The role is changed."))
-    except NotPossible as refusal:
-        messages.error(request, str(refusal))
     return redirect("people:team", team_id)
 
 
 @person_action
 def withdraw(request: PersonRequest, team_id: int, invitation_id: UUID) -> HttpResponse:
     own = _owner(request, team_id)
-    try:
+    with shown_in(request):
         if not teams.withdraw(own, invitation_id):
             raise Http404
         messages.success(request, _("The invitation is withdrawn. Its link does not work any more."))
-    except NotPossible as refusal:
-        messages.error(request, str(refusal))
     return redirect("people:team", team_id)
 
 
@@ -185,15 +175,13 @@ def leave(request: PersonRequest, team_id: int) -> HttpResponse:
     own = _membership(request, team_id)
     if request.method != "POST":
         return render(request, "people/team_leave.html", {"own": own})
-    try:
+    with shown_in(request):
         teams.leave(own)
-    except NotPossible as refusal:
-        messages.error(request, str(refusal))
-        return redirect("people:team", team_id)
-    if getattr(request, "acting", None) == own:
-        acting.switch(request, None)
-    messages.success(request, _("You have left “%(team)s”.") % {"team": own.team.name})
-    return redirect("people:teams")
+        if getattr(request, "acting", None) == own:
+            acting.switch(request, None)
+        messages.success(request, _("You have left “%(team)s”.") % {"team": own.team.name})
+        return redirect("people:teams")
+    return redirect("people:team", team_id)
 
 
 @person_form
@@ -250,14 +238,12 @@ def accept(request: PersonRequest, invitation_id: UUID) -> HttpResponse:
 
 
 def _accept(request: PersonRequest, invitation: Invitation) -> HttpResponse:
-    try:
+    with shown_in(request):
         teams.accept(request.user, invitation)
-    except NotPossible as refusal:
-        messages.error(request, str(refusal))
-        return redirect("people:teams")
-    acting.switch(request, teams.find_membership(request.user, invitation.team_id))
-    messages.success(request, _("You are a member of “%(team)s”, and act for it.") % {"team": invitation.team.name})
-    return redirect("people:team", invitation.team_id)
+        acting.switch(request, teams.find_membership(request.user, invitation.team_id))
+        messages.success(request, _("You are a member of “%(team)s”, and act for it.") % {"team": invitation.team.name})
+        return redirect("people:team", invitation.team_id)
+    return redirect("people:teams")
 
 
 def _membership(request: PersonRequest, team_id: int) -> Membership:

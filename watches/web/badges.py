@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from common.admin.base import as_uuid
-from common.forms.not_possible import NotPossible
+from common.forms.not_possible import shown_in
 from common.redis.request_limiter import by_address, limit_page
 from common.texts import languages
 from people.access.requests import PersonRequest, person_action, person_page
@@ -42,10 +42,8 @@ def new(request: PersonRequest) -> HttpResponse:
     wanted: dict[str, Any] = {"tags__contains": [tag]} if tag else {"id": as_uuid(request.POST.get("watch", ""))}
     if (watch := Watch.objects.for_user(request.user).filter(**wanted).first()) is None:
         raise Http404
-    try:
+    with shown_in(request):
         badges.create(request.user, None if tag else watch, tag)
-    except NotPossible as refusal:
-        messages.error(request, str(refusal))
     return redirect("watches:badges")
 
 
