@@ -16,22 +16,19 @@ NAMES = {
     "__exit__": "__aexit__",
 }
 OWN = "carillon_client.connection"
-WAITS = {"get", "post", "change", "close"}  # of a connection
+WAITS = {"get", "post", "change", "close", "_send", "_try", "read"}  # of a connection, and of a class for itself
 ENTERS = {"__enter__", "__exit__"}
 
 
 class Awaiting(ast.NodeTransformer):
-    """Await what waits, in one class; `waits` are its own methods that do."""
-
-    def __init__(self, waits: set[str]) -> None:
-        self.waits = waits
+    """Await what waits. A method that does so waits, too; a list does not: it is iterated."""
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
         match node.func:
-            case ast.Attribute(value=ast.Attribute(attr="_connection" | "connection"), attr=name) if name in WAITS:
-                return ast.Await(node)
-            case ast.Attribute(value=ast.Name("self"), attr=name) if name in self.waits:
+            case ast.Attribute(
+                value=ast.Name("self") | ast.Attribute(attr="_connection" | "connection"), attr=name
+            ) if name in WAITS:
                 return ast.Await(node)
             case ast.Attribute(value=ast.Attribute(attr="_http"), attr="request"):
                 return ast.Await(node)
@@ -68,19 +65,6 @@ class Awaiting(ast.NodeTransformer):
         return ast.copy_location(ast.AsyncFunctionDef(**parts), node)
 
 
-def asynchronous(one: ast.ClassDef) -> ast.ClassDef:
-    """A method that calls one which waits does so itself; a list does not: it is iterated."""
-    waits: set[str] = set()
-    source = ast.unparse(one)
-    while True:
-        made = Awaiting(waits).visit(ast.parse(source).body[0])
-        found = {method.name for method in made.body if isinstance(method, ast.AsyncFunctionDef)} - {"pages", "follow"}
-        if found == waits:
-            made.name = NAMES.get(made.name, made.name)
-            return ast.fix_missing_locations(made)
-        waits = found
-
-
 def imported(node: ast.stmt, module: str, copied: list[str]) -> str:
     """The import of what stays in its module, or its own import; empty for one of what is copied."""
     match node:
@@ -101,7 +85,8 @@ def text() -> str:
     for module in copied:
         for node in ast.parse((CLIENT / f"{module.rpartition('.')[2]}.py").read_text()).body:
             if isinstance(node, ast.ClassDef) and not node.name.endswith(("Error", "Unreachable", "Problem")):
-                classes.append(ast.unparse(asynchronous(node)))
+                node.name = NAMES.get(node.name, node.name)
+                classes.append(ast.unparse(ast.fix_missing_locations(Awaiting().visit(node))))
             else:
                 imports.append(imported(node, module, copied))
     return "\n\n".join([HEAD, *imports, *classes])

@@ -1,7 +1,7 @@
 """Channels: where messages go, the queues and the boards among them."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 from carillon_client.connection import Resource
 from carillon_client.documents import (
@@ -28,13 +28,13 @@ class Channels(Resource):
     def add(self, kind: str, fields: Mapping[str, str | int], label: str = "", *, key: str | None = None) -> NewChannel:
         """Unless it is yours already, a code is sent to it: see `verify`."""
         body = {"kind": kind, "label": label, "fields": dict(fields)}
-        return cast(NewChannel, self._connection.post("/channels", body, key=key))
+        return self._connection.post("/channels", body, key=key)
 
     def read(self, channel_id: str) -> Channel:
-        return cast(Channel, self._connection.get(f"/channels/{channel_id}"))
+        return self._connection.get(f"/channels/{channel_id}")
 
     def verify(self, channel_id: str, code: str) -> Channel:
-        return cast(Channel, self._connection.post(f"/channels/{channel_id}/verify", {"code": code}))
+        return self._connection.post(f"/channels/{channel_id}/verify", {"code": code})
 
     def send_code(self, channel_id: str) -> None:
         """Again; the code before it is not valid any more."""
@@ -42,18 +42,18 @@ class Channels(Resource):
 
     def change(self, channel_id: str, **changes: Any) -> NewChannel:
         """`label`, `on_unknown`, `give_up_after` or `fields`. Others stay as they are."""
-        return cast(NewChannel, self._connection.change("PATCH", f"/channels/{channel_id}", changes))
+        return self._connection.change("PATCH", f"/channels/{channel_id}", changes)
 
     def enable(self, channel_id: str) -> Channel:
-        return cast(Channel, self._connection.post(f"/channels/{channel_id}/enable"))
+        return self._connection.post(f"/channels/{channel_id}/enable")
 
     def replace_secret(self, channel_id: str, *, key: str | None = None) -> NewSecret:
         """Make a new signing secret for a webhook. The one before signs too for a day."""
-        return cast(NewSecret, self._connection.post(f"/channels/{channel_id}/secret", key=key))
+        return self._connection.post(f"/channels/{channel_id}/secret", key=key)
 
     def test(self, channel_id: str) -> TestSent:
         """Send a message to it now."""
-        return cast(TestSent, self._connection.post(f"/channels/{channel_id}/test"))
+        return self._connection.post(f"/channels/{channel_id}/test")
 
     def remove(self, channel_id: str) -> None:
         self._connection.change("DELETE", f"/channels/{channel_id}")
@@ -62,9 +62,7 @@ class Channels(Resource):
 class Queues(Resource):
     def send(self, channel_id: str, *messages: Mapping[str, Any]) -> Sequence[SentMessage]:
         """Send straight to a queue, up to 100: each with a `type`, and `id`, `data`, `correlation_id` and so on."""
-        return cast(
-            "Sequence[SentMessage]", self._connection.post(f"/queues/{channel_id}/messages", list(messages))["items"]
-        )
+        return self._connection.post(f"/queues/{channel_id}/messages", list(messages))["items"]
 
     def pull(
         self, channel_id: str, *, batch_size: int = 10, visibility: float = 30.0, wait: float = 0.0
@@ -75,7 +73,7 @@ class Queues(Resource):
             "visibility_timeout_ms": round(visibility * 1000),
             "wait_ms": round(wait * 1000),
         }
-        return cast("Sequence[QueueMessage]", self._connection.post(f"/queues/{channel_id}/pull", body)["items"])
+        return self._connection.post(f"/queues/{channel_id}/pull", body)["items"]
 
     def ack(
         self, channel_id: str, lease_ids: Sequence[str], retries: Mapping[str, int] | None = None
@@ -85,7 +83,7 @@ class Queues(Resource):
             "acks": [{"lease_id": one} for one in lease_ids],
             "retries": [{"lease_id": one, "delay_seconds": delay} for one, delay in (retries or {}).items()],
         }
-        return cast("Sequence[Settled]", self._connection.post(f"/queues/{channel_id}/ack", body)["items"])
+        return self._connection.post(f"/queues/{channel_id}/ack", body)["items"]
 
 
 class Boards(Resource):
@@ -95,4 +93,4 @@ class Boards(Resource):
 
     def write(self, board_id: str, text: str, *, key: str | None = None) -> BoardMessage:
         """Write, once for each `key`: give your own, if your program may repeat the call after a crash."""
-        return cast(BoardMessage, self._connection.post(f"/boards/{board_id}/messages", {"text": text}, key=key))
+        return self._connection.post(f"/boards/{board_id}/messages", {"text": text}, key=key)

@@ -1,7 +1,7 @@
 """The client: one attribute for each resource."""
 
 from collections.abc import Iterator
-from typing import Self, Unpack, cast
+from typing import Self, Unpack
 
 from carillon_client.changes import Changes, StatusWebhooks
 from carillon_client.channels import Boards, Channels, Queues
@@ -51,7 +51,7 @@ class Client:
 
     def me(self) -> Account:
         """Return the token's account, and what it may do."""
-        return cast(Account, self.connection.get("/me"))
+        return self.connection.get("/me")
 
     def totals(self, span: str = "lifetime") -> Iterator[Total]:
         """Return what was sent, delivered and dead by kind and provider; `span`: minute, day or lifetime."""
@@ -59,11 +59,11 @@ class Client:
 
     def settings(self) -> Settings:
         """Return your name, language, time zone and quiet hours."""
-        return cast(Settings, self.connection.get("/me/settings"))
+        return self.connection.get("/me/settings")
 
     def change_settings(self, **fields: Unpack[SettingsFields]) -> Settings:
         """Fields that are not given stay as they are."""
-        return cast(Settings, self.connection.change("PATCH", "/me/settings", fields))
+        return self.connection.change("PATCH", "/me/settings", fields)
 
     def close(self) -> None:
         self.connection.close()

@@ -1,7 +1,7 @@
 """Connections: accounts and addresses that jobs read."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Unpack, cast
+from typing import Any, Unpack
 
 from carillon_client.connection import Resource
 from carillon_client.documents import (
@@ -23,25 +23,23 @@ class Connections(Resource):
 
     def kinds(self) -> Sequence[ConnectionKind]:
         """The kinds that there are, each with its fields."""
-        return cast("Sequence[ConnectionKind]", self._connection.get("/connections/kinds")["items"])
+        return self._connection.get("/connections/kinds")["items"]
 
     def add(self, kind: str, fields: Mapping[str, str], label: str = "", *, key: str | None = None) -> SourceConnection:
         """It is `unchecked` until `check`, or until a reminder uses it."""
         body = {"kind": kind, "label": label, "fields": dict(fields)}
-        return cast(SourceConnection, self._connection.post("/connections", body, key=key))
+        return self._connection.post("/connections", body, key=key)
 
     def read(self, connection_id: str) -> SourceConnection:
-        return cast(SourceConnection, self._connection.get(f"/connections/{connection_id}"))
+        return self._connection.get(f"/connections/{connection_id}")
 
     def change(self, connection_id: str, version: str | None = None, **changes: Any) -> SourceConnection:
         """`label` or `fields`. Others stay as they are."""
-        return cast(
-            SourceConnection, self._connection.change("PATCH", f"/connections/{connection_id}", changes, version)
-        )
+        return self._connection.change("PATCH", f"/connections/{connection_id}", changes, version)
 
     def check(self, connection_id: str) -> SourceConnection:
         """Ask its source now; `state` and `failing_reason` say what came of it."""
-        return cast(SourceConnection, self._connection.post(f"/connections/{connection_id}/check"))
+        return self._connection.post(f"/connections/{connection_id}/check")
 
     def remove(self, connection_id: str, version: str | None = None) -> None:
         self._connection.change("DELETE", f"/connections/{connection_id}", version=version)
@@ -54,14 +52,14 @@ class Inbound(Resource):
 
     def create(self, *, key: str | None = None, **fields: Unpack[InboundFields]) -> NewInboundAddress:
         """Its `url` is secret, and in this answer only."""
-        return cast(NewInboundAddress, self._connection.post("/inbound", fields, key=key))
+        return self._connection.post("/inbound", fields, key=key)
 
     def read(self, address_id: str) -> InboundAddress:
-        return cast(InboundAddress, self._connection.get(f"/inbound/{address_id}"))
+        return self._connection.get(f"/inbound/{address_id}")
 
     def replace(self, address_id: str, **fields: Unpack[InboundFields]) -> InboundAddress:
         """Fields that are not given get their defaults; its `url` stays, and its secret where none is given."""
-        return cast(InboundAddress, self._connection.change("PUT", f"/inbound/{address_id}", fields))
+        return self._connection.change("PUT", f"/inbound/{address_id}", fields)
 
     def remove(self, address_id: str) -> None:
         """Its events stay."""
@@ -69,7 +67,7 @@ class Inbound(Resource):
 
     def replace_url(self, address_id: str, *, key: str | None = None) -> NewInboundAddress:
         """Give it a new secret `url`. The old one takes nothing any more."""
-        return cast(NewInboundAddress, self._connection.post(f"/inbound/{address_id}/url", key=key))
+        return self._connection.post(f"/inbound/{address_id}/url", key=key)
 
     def requests(self, address_id: str) -> Iterator[InboundRequest]:
         """The last ones, newest first, refused ones too."""
@@ -77,4 +75,4 @@ class Inbound(Resource):
 
     def replay(self, request_id: str, *, key: str | None = None) -> Sequence[str]:
         """Make new events of a request. Returns their ids."""
-        return cast("Sequence[str]", self._connection.post(f"/inbound/requests/{request_id}/replay", key=key)["ids"])
+        return self._connection.post(f"/inbound/requests/{request_id}/replay", key=key)["ids"]

@@ -1,7 +1,7 @@
 """Events with their types, the trace of a chain, the rules that ring, and the runs of flows that decide by them."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Unpack, cast
+from typing import Any, Unpack
 from urllib.parse import quote
 
 from carillon_client.connection import Resource
@@ -33,19 +33,19 @@ class Events(Resource):
         return self._connection.pages("/events", type=type, state=state)
 
     def read(self, event_id: str) -> Event:
-        return cast(Event, self._connection.get(f"/events/{quote(event_id, safe='')}"))
+        return self._connection.get(f"/events/{quote(event_id, safe='')}")
 
     def replay(self, event_id: str) -> str:
         """Handle it again. Returns the id of the new event; a dead event keeps its id, and is handled itself."""
-        return cast(str, self._connection.post(f"/events/{quote(event_id, safe='')}/replay")["ids"][0])
+        return self._connection.post(f"/events/{quote(event_id, safe='')}/replay")["ids"][0]
 
     def discard(self, event_id: str, reason: str) -> Event:
         """Have a dead event handled no more."""
-        return cast(Event, self._connection.post(f"/events/{quote(event_id, safe='')}/discard", {"reason": reason}))
+        return self._connection.post(f"/events/{quote(event_id, safe='')}/discard", {"reason": reason})
 
     def trace(self, correlation_id: str) -> Trace:
         """The whole chain: events and deliveries with their tries, oldest first."""
-        return cast(Trace, self._connection.get(f"/trace/{quote(correlation_id, safe='')}"))
+        return self._connection.get(f"/trace/{quote(correlation_id, safe='')}")
 
 
 class EventTypes(Resource):
@@ -60,14 +60,14 @@ class EventTypes(Resource):
         return self._connection.pages("/event-types/topology")
 
     def create(self, name: str, *, key: str | None = None, **fields: Unpack[EventTypeFields]) -> EventType:
-        return cast(EventType, self._connection.post("/event-types", {"name": name, **fields}, key=key))
+        return self._connection.post("/event-types", {"name": name, **fields}, key=key)
 
     def read(self, event_type_id: str) -> EventType:
-        return cast(EventType, self._connection.get(f"/event-types/{event_type_id}"))
+        return self._connection.get(f"/event-types/{event_type_id}")
 
     def change(self, event_type_id: str, version: int | None = None, **fields: Unpack[EventTypeFields]) -> EventType:
         """Fields that are not given stay as they are."""
-        return cast(EventType, self._connection.change("PATCH", f"/event-types/{event_type_id}", fields, version))
+        return self._connection.change("PATCH", f"/event-types/{event_type_id}", fields, version)
 
     def delete(self, event_type_id: str, version: int | None = None) -> None:
         self._connection.change("DELETE", f"/event-types/{event_type_id}", version=version)
@@ -82,41 +82,38 @@ class Rules(Resource):
 
     def create(self, *, key: str | None = None, **fields: Unpack[RuleFields]) -> Rule:
         """`key` is the Idempotency-Key: the same call with the same key makes one rule."""
-        return cast(Rule, self._connection.post("/rules", fields, key=key))
+        return self._connection.post("/rules", fields, key=key)
 
     def preview(
         self, *, event_id: str | None = None, event: Mapping[str, Any] | None = None, **fields: Unpack[RuleFields]
     ) -> RulePreview:
         """Return what it would make of a past event, or of a given one. Nothing is saved or sent."""
         body = {"rule": fields, "event_id": event_id, "event": event}
-        return cast(RulePreview, self._connection.post("/rules/preview", body))
+        return self._connection.post("/rules/preview", body)
 
     def read(self, rule_id: str) -> Rule:
-        return cast(Rule, self._connection.get(f"/rules/{rule_id}"))
+        return self._connection.get(f"/rules/{rule_id}")
 
     def replace(self, rule_id: str, version: int | str | None = None, **fields: Unpack[RuleFields]) -> Rule:
         """Fields that are not given get their defaults."""
-        return cast(Rule, self._connection.change("PUT", f"/rules/{rule_id}", fields, version))
+        return self._connection.change("PUT", f"/rules/{rule_id}", fields, version)
 
     def change(self, rule_id: str, version: int | str | None = None, **fields: Unpack[RuleFields]) -> Rule:
         """Fields that are not given stay as they are."""
-        return cast(Rule, self._connection.change("PATCH", f"/rules/{rule_id}", fields, version))
+        return self._connection.change("PATCH", f"/rules/{rule_id}", fields, version)
 
     def delete(self, rule_id: str, version: int | str | None = None) -> None:
         self._connection.change("DELETE", f"/rules/{rule_id}", version=version)
 
     def restore(self, rule_id: str) -> Rule:
-        return self._act(rule_id, "restore")
+        return self._connection.post(f"/rules/{rule_id}/restore")
 
     def enable(self, rule_id: str) -> Rule:
-        return self._act(rule_id, "enable")
+        return self._connection.post(f"/rules/{rule_id}/enable")
 
     def disable(self, rule_id: str) -> Rule:
         """Deliveries that it caused and that are not sent yet are cancelled."""
-        return self._act(rule_id, "disable")
-
-    def _act(self, rule_id: str, verb: str) -> Rule:
-        return cast(Rule, self._connection.post(f"/rules/{rule_id}/{verb}"))
+        return self._connection.post(f"/rules/{rule_id}/disable")
 
 
 class Runs(Resource):
@@ -130,24 +127,24 @@ class Runs(Resource):
 
     def read(self, run_id: str) -> FlowRunWithSteps:
         """With what it remembers, its steps and its events."""
-        return cast(FlowRunWithSteps, self._connection.get(f"/runs/{run_id}"))
+        return self._connection.get(f"/runs/{run_id}")
 
     def end(self, run_id: str, reason: str = "") -> FlowRun:
         """Cancel its open steps. Sent messages stay."""
-        return cast(FlowRun, self._connection.post(f"/runs/{run_id}/end", {"reason": reason}))
+        return self._connection.post(f"/runs/{run_id}/end", {"reason": reason})
 
     def acknowledge(self, run_id: str) -> FlowRun:
         """Acknowledge an incident. It rings again if it lasts."""
-        return cast(FlowRun, self._connection.post(f"/runs/{run_id}/acknowledge"))
+        return self._connection.post(f"/runs/{run_id}/acknowledge")
 
     def resolve(self, run_id: str) -> FlowRun:
         """An incident is over."""
-        return cast(FlowRun, self._connection.post(f"/runs/{run_id}/resolve"))
+        return self._connection.post(f"/runs/{run_id}/resolve")
 
     def retry_step(self, run_id: str, step_id: str) -> FlowStep:
         """Run a failed step again, under the same idempotency key."""
-        return cast(FlowStep, self._connection.post(f"/runs/{run_id}/steps/{step_id}/retry"))
+        return self._connection.post(f"/runs/{run_id}/steps/{step_id}/retry")
 
     def skip_step(self, run_id: str, step_id: str, reason: str = "") -> FlowStep:
         """Have the run go on as if a failed step were done with an empty result."""
-        return cast(FlowStep, self._connection.post(f"/runs/{run_id}/steps/{step_id}/skip", {"reason": reason}))
+        return self._connection.post(f"/runs/{run_id}/steps/{step_id}/skip", {"reason": reason})

@@ -1,7 +1,6 @@
 """Named locks, taken for a time, renewed and released; and named counters."""
 
 from collections.abc import Iterator
-from typing import cast
 
 from carillon_client.connection import Resource
 from carillon_client.documents import Acquired, Counter, Lock, Renewed
@@ -14,11 +13,11 @@ class Locks(Resource):
 
     def acquire(self, name: str, *, ttl: int = 30, holder: str = "") -> Acquired:
         """Yours for `ttl` seconds, counted from before the call; where somebody has it, `acquired` is false."""
-        return cast(Acquired, self._connection.post("/locks/acquire", {"name": name, "ttl": ttl, "holder": holder}))
+        return self._connection.post("/locks/acquire", {"name": name, "ttl": ttl, "holder": holder})
 
     def renew(self, name: str, token: str, *, ttl: int = 30) -> Renewed:
         """For `ttl` seconds from before the call. Raises Problem where it is not yours any more."""
-        return cast(Renewed, self._connection.post("/locks/renew", {"name": name, "token": token, "ttl": ttl}))
+        return self._connection.post("/locks/renew", {"name": name, "token": token, "ttl": ttl})
 
     def release(self, name: str, token: str) -> None:
         """Let others take it. Raises Problem where it is not yours any more."""
@@ -32,10 +31,10 @@ class Counters(Resource):
 
     def add(self, name: str, by: int = 1, *, key: str | None = None) -> Counter:
         """Add `by`, once for each `key`: give your own, if your program may repeat the call after a crash."""
-        return cast(Counter, self._connection.post("/counters", {"name": name, "by": by}, key=key))
+        return self._connection.post("/counters", {"name": name, "by": by}, key=key)
 
     def read(self, name: str) -> Counter:
-        return cast(Counter, self._connection.get(f"/counters/{name}"))
+        return self._connection.get(f"/counters/{name}")
 
     def delete(self, name: str) -> None:
         """It begins at 0 again when something is added."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import Any, cast
+from typing import Any
 
 from carillon_client.connection import Resource
 from carillon_client.documents import (
@@ -36,7 +36,7 @@ class Notifications(Resource):
         """`key` is the Idempotency-Key: the same call with the same key sends once."""
         message: dict[str, Any] = {"title": title, "body": body, "channel_ids": list(channel_ids), "urgent": urgent}
         message |= {"category": category, "data": data, "send_at": instant(send_at) if send_at else None}
-        return cast(Accepted, self._connection.post("/notifications", message, key=key))
+        return self._connection.post("/notifications", message, key=key)
 
     def list(
         self,
@@ -53,20 +53,20 @@ class Notifications(Resource):
 
     def read(self, notification_id: str) -> NotificationWithAttempts:
         """With each delivery and each attempt."""
-        return cast(NotificationWithAttempts, self._connection.get(f"/notifications/{notification_id}"))
+        return self._connection.get(f"/notifications/{notification_id}")
 
     def cancel(self, notification_id: str) -> Notification:
         """Cancel what has not gone out."""
-        return cast(Notification, self._connection.post(f"/notifications/{notification_id}/cancel"))
+        return self._connection.post(f"/notifications/{notification_id}/cancel")
 
     def acknowledge(self, notification_id: str) -> NotificationWithAttempts:
         """No other channel is tried. Of a reminder or a rule."""
-        return cast(NotificationWithAttempts, self._connection.post(f"/notifications/{notification_id}/acknowledge"))
+        return self._connection.post(f"/notifications/{notification_id}/acknowledge")
 
     def snooze(self, notification_id: str, ends_at: datetime) -> NotificationWithAttempts:
         """As `acknowledge`, and the same is sent again at that time."""
         body = {"snooze_ends_at": instant(ends_at)}
-        return cast(NotificationWithAttempts, self._connection.post(f"/notifications/{notification_id}/snooze", body))
+        return self._connection.post(f"/notifications/{notification_id}/snooze", body)
 
     def stop_announcements(self, notification_id: str) -> None:
         """Of which this is one."""
@@ -81,7 +81,7 @@ class Batches(Resource):
     """All that one cause sent: to you, or by you to an audience."""
 
     def read(self, batch_id: str) -> Batch:
-        return cast(Batch, self._connection.get(f"/batches/{batch_id}"))
+        return self._connection.get(f"/batches/{batch_id}")
 
     def list(self, *, origin_id: str | None = None) -> Iterator[Batch]:
         """Those for audiences that you have caused, newest first; with `origin_id`, of this schedule or topic."""
@@ -93,10 +93,10 @@ class Batches(Resource):
 
     def replay(self, batch_id: str) -> int:
         """Replay what failed of a batch for an audience, oldest first. Returns how many."""
-        return cast(int, self._connection.post(f"/batches/{batch_id}/replay")["replayed"])
+        return self._connection.post(f"/batches/{batch_id}/replay")["replayed"]
 
     def cancel(self, batch_id: str) -> Batch:
-        return cast(Batch, self._connection.post(f"/batches/{batch_id}/cancel"))
+        return self._connection.post(f"/batches/{batch_id}/cancel")
 
 
 class DeadLetters(Resource):
@@ -108,36 +108,33 @@ class DeadLetters(Resource):
 
     def read(self, delivery_id: str) -> DeliveryWithAttempts:
         """Also when it is not a dead letter any more."""
-        return cast(DeliveryWithAttempts, self._connection.get(f"/dead-letters/{delivery_id}"))
+        return self._connection.get(f"/dead-letters/{delivery_id}")
 
     def causes(self) -> Sequence[DeadLetterGroup]:
         """The number of dead letters of each cause on each channel."""
-        return cast("Sequence[DeadLetterGroup]", self._connection.get("/dead-letters/causes")["items"])
+        return self._connection.get("/dead-letters/causes")["items"]
 
     def replay_all(
         self, *, cause: str | None = None, channel_id: str | None = None, per_minute: int = 60, key: str | None = None
     ) -> Replayed:
         """All of a cause, of a channel, or both: oldest first, so many a minute."""
         body = {"cause": cause, "channel_id": channel_id, "per_minute": per_minute}
-        return cast(Replayed, self._connection.post("/dead-letters/replay", body, key=key))
+        return self._connection.post("/dead-letters/replay", body, key=key)
 
     def replay(self, delivery_id: str) -> Delivery:
         """Now, under the same idempotency key. One that is `unknown` may arrive twice."""
-        return self._act(delivery_id, "replay")
+        return self._connection.post(f"/dead-letters/{delivery_id}/replay")
 
     def send_as_new(self, delivery_id: str) -> Delivery:
         """Under a new idempotency key, for a receiver that ignores the old one."""
-        return self._act(delivery_id, "replay-as-new")
+        return self._connection.post(f"/dead-letters/{delivery_id}/replay-as-new")
 
     def discard(self, delivery_id: str, reason: str) -> Delivery:
-        return self._act(delivery_id, "discard", {"reason": reason})
+        return self._connection.post(f"/dead-letters/{delivery_id}/discard", {"reason": reason})
 
     def mark_fixed(self, delivery_id: str, note: str) -> Delivery:
         """It was dealt with otherwise."""
-        return self._act(delivery_id, "fixed", {"note": note})
-
-    def _act(self, delivery_id: str, verb: str, body: dict[str, str] | None = None) -> Delivery:
-        return cast(Delivery, self._connection.post(f"/dead-letters/{delivery_id}/{verb}", body))
+        return self._connection.post(f"/dead-letters/{delivery_id}/fixed", {"note": note})
 
 
 class Inbox(Resource):
@@ -149,18 +146,18 @@ class Inbox(Resource):
 
     def read(self, message_id: str) -> InboxMessage:
         """Does not mark it as read."""
-        return cast(InboxMessage, self._connection.get(f"/inbox/{message_id}"))
+        return self._connection.get(f"/inbox/{message_id}")
 
     def mark_read(self, message_id: str) -> InboxMessage:
-        return cast(InboxMessage, self._connection.post(f"/inbox/{message_id}/read"))
+        return self._connection.post(f"/inbox/{message_id}/read")
 
     def archive(self, message_id: str) -> InboxMessage:
         """Take it out of the list, as read."""
-        return cast(InboxMessage, self._connection.post(f"/inbox/{message_id}/archive"))
+        return self._connection.post(f"/inbox/{message_id}/archive")
 
     def unarchive(self, message_id: str) -> InboxMessage:
-        return cast(InboxMessage, self._connection.post(f"/inbox/{message_id}/unarchive"))
+        return self._connection.post(f"/inbox/{message_id}/unarchive")
 
     def mark_all_read(self) -> int:
         """Return how many were unread."""
-        return cast(int, self._connection.post("/inbox/read")["count"])
+        return self._connection.post("/inbox/read")["count"]

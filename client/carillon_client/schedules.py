@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Unpack, cast
+from typing import Any, Unpack
 
 from carillon_client.connection import Resource
 from carillon_client.documents import (
@@ -40,68 +40,68 @@ class Schedules(Resource):
 
     def create(self, *, key: str | None = None, **fields: Unpack[ScheduleFields]) -> Schedule:
         """`key` is the Idempotency-Key: the same call with the same key makes one schedule."""
-        return cast(Schedule, self._connection.post("/schedules", fields, key=key))
+        return self._connection.post("/schedules", fields, key=key)
 
     def preview(self, count: int = 10, **fields: Unpack[ScheduleFields]) -> Preview:
         """When it would fire, and with which text. Nothing is saved."""
-        return cast(Preview, self._connection.post("/schedules/preview", fields, count=count))
+        return self._connection.post("/schedules/preview", fields, count=count)
 
     def quick_add(self, text: str, time_zone: str | None = None) -> QuickDraft:
         """The meaning of a line, such as “water the plants every Sunday 18:00”. Nothing is saved: see `create`."""
-        return cast(QuickDraft, self._connection.post("/schedules/quick-add", {"text": text, "time_zone": time_zone}))
+        return self._connection.post("/schedules/quick-add", {"text": text, "time_zone": time_zone})
 
     def read(self, schedule_id: str) -> Schedule:
-        return cast(Schedule, self._connection.get(f"/schedules/{schedule_id}"))
+        return self._connection.get(f"/schedules/{schedule_id}")
 
     def replace(self, schedule_id: str, version: int | str | None = None, **fields: Unpack[ScheduleFields]) -> Schedule:
         """Fields that are not given get their defaults."""
-        return cast(Schedule, self._connection.change("PUT", f"/schedules/{schedule_id}", fields, version))
+        return self._connection.change("PUT", f"/schedules/{schedule_id}", fields, version)
 
     def change(self, schedule_id: str, version: int | str | None = None, **fields: Unpack[ScheduleFields]) -> Schedule:
         """Fields that are not given stay as they are."""
-        return cast(Schedule, self._connection.change("PATCH", f"/schedules/{schedule_id}", fields, version))
+        return self._connection.change("PATCH", f"/schedules/{schedule_id}", fields, version)
 
     def delete(self, schedule_id: str, version: int | str | None = None) -> None:
         self._connection.change("DELETE", f"/schedules/{schedule_id}", version=version)
 
     def restore(self, schedule_id: str) -> Schedule:
-        return self._act(schedule_id, "restore")
+        return self._connection.post(f"/schedules/{schedule_id}/restore")
 
     def pause(self, schedule_id: str) -> Schedule:
-        return self._act(schedule_id, "pause")
+        return self._connection.post(f"/schedules/{schedule_id}/pause")
 
     def resume(self, schedule_id: str) -> Schedule:
-        return self._act(schedule_id, "resume")
+        return self._connection.post(f"/schedules/{schedule_id}/resume")
 
     def archive(self, schedule_id: str) -> Schedule:
-        return self._act(schedule_id, "archive")
+        return self._connection.post(f"/schedules/{schedule_id}/archive")
 
     def unarchive(self, schedule_id: str) -> Schedule:
-        return self._act(schedule_id, "unarchive")
+        return self._connection.post(f"/schedules/{schedule_id}/unarchive")
 
     def snooze(self, schedule_id: str, until: datetime) -> Schedule:
-        return self._act(schedule_id, "snooze", snooze_ends_at=instant(until))
+        return self._connection.post(f"/schedules/{schedule_id}/snooze", {"snooze_ends_at": instant(until)})
 
     def done(self, schedule_id: str) -> Schedule:
         """Acknowledge its newest message; with `after_done` the next run is counted from now."""
-        return self._act(schedule_id, "done")
+        return self._connection.post(f"/schedules/{schedule_id}/done")
 
     def undo_done(self, schedule_id: str) -> Schedule:
-        return self._act(schedule_id, "undo-done")
+        return self._connection.post(f"/schedules/{schedule_id}/undo-done")
 
     def skip(self, schedule_id: str, slot_at: str) -> Schedule:
         """`slot_at` is the `next_run_at` that you have read."""
-        return self._act(schedule_id, "skip", slot_at=slot_at)
+        return self._connection.post(f"/schedules/{schedule_id}/skip", {"slot_at": slot_at})
 
     def unskip(self, schedule_id: str, slot_at: str) -> Schedule:
-        return self._act(schedule_id, "unskip", slot_at=slot_at)
+        return self._connection.post(f"/schedules/{schedule_id}/unskip", {"slot_at": slot_at})
 
     def run(self, schedule_id: str, *, key: str | None = None) -> Occurrence:
         """Send once, now."""
-        return cast(Occurrence, self._connection.post(f"/schedules/{schedule_id}/run", key=key))
+        return self._connection.post(f"/schedules/{schedule_id}/run", key=key)
 
     def upcoming(self, schedule_id: str, count: int = 10) -> Sequence[Slot]:
-        return cast(Sequence[Slot], self._connection.get(f"/schedules/{schedule_id}/upcoming", count=count)["items"])
+        return self._connection.get(f"/schedules/{schedule_id}/upcoming", count=count)["items"]
 
     def occurrences(self, schedule_id: str) -> Iterator[Occurrence]:
         """The latest slot first."""
@@ -113,27 +113,24 @@ class Schedules(Resource):
 
     def explanation(self, schedule_id: str) -> Explanation:
         """The first page of `explain`, with the slots that are `coming`."""
-        return cast(Explanation, self._connection.get(f"/schedules/{schedule_id}/explain"))
+        return self._connection.get(f"/schedules/{schedule_id}/explain")
 
     def bulk(self, schedule_ids: Sequence[str], action: str, tag: str = "", *, key: str | None = None) -> BulkResult:
         """`pause`, `resume`, `tag`, `untag`, `archive`, `unarchive` or `delete` up to 5,000 at once."""
         body = {"ids": list(schedule_ids), "action": action, "tag": tag}
-        return cast(BulkResult, self._connection.post("/schedules/bulk", body, key=key))
+        return self._connection.post("/schedules/bulk", body, key=key)
 
     def check(self, schedule_id: str) -> CheckNow:
         """Return what its job finds now. Sends nothing. Where `outcome` is `checking`, see `read_check`."""
-        return cast(CheckNow, self._connection.post(f"/schedules/{schedule_id}/check"))
+        return self._connection.post(f"/schedules/{schedule_id}/check")
 
     def check_job(self, job: Mapping[str, Any], title: str = "", body: str = "") -> CheckNow:
         """Return what a job would find that no schedule has yet."""
         given = {"job": dict(job), "title": title, "body": body}
-        return cast(CheckNow, self._connection.post("/schedules/check", given))
+        return self._connection.post("/schedules/check", given)
 
     def read_check(self, check_id: str) -> CheckNow:
-        return cast(CheckNow, self._connection.get(f"/checks/{check_id}"))
-
-    def _act(self, schedule_id: str, verb: str, **body: str) -> Schedule:
-        return cast(Schedule, self._connection.post(f"/schedules/{schedule_id}/{verb}", body or None))
+        return self._connection.get(f"/checks/{check_id}")
 
 
 class JobKinds(Resource):
@@ -150,17 +147,17 @@ class Holidays(Resource):
         return self._connection.pages("/holidays")
 
     def create(self, *, key: str | None = None, **fields: Unpack[HolidayFields]) -> Holiday:
-        return cast(Holiday, self._connection.post("/holidays", fields, key=key))
+        return self._connection.post("/holidays", fields, key=key)
 
     def read(self, holiday_id: str) -> Holiday:
-        return cast(Holiday, self._connection.get(f"/holidays/{holiday_id}"))
+        return self._connection.get(f"/holidays/{holiday_id}")
 
     def replace(self, holiday_id: str, **fields: Unpack[HolidayFields]) -> Holiday:
-        return cast(Holiday, self._connection.change("PUT", f"/holidays/{holiday_id}", fields))
+        return self._connection.change("PUT", f"/holidays/{holiday_id}", fields)
 
     def end(self, holiday_id: str) -> Holiday:
         """Before its last day. Schedules fire again from now on."""
-        return cast(Holiday, self._connection.post(f"/holidays/{holiday_id}/end"))
+        return self._connection.post(f"/holidays/{holiday_id}/end")
 
     def delete(self, holiday_id: str) -> None:
         """Schedules fire again from now on."""

@@ -1,7 +1,7 @@
 """Teams: their members, and who is on call."""
 
 from collections.abc import Iterator
-from typing import Unpack, cast
+from typing import Unpack
 
 from carillon_client.connection import Resource
 from carillon_client.documents import Override, OverrideFields, Team, TeamDetail
@@ -16,11 +16,11 @@ class Teams(Resource):
 
     def read(self, team_id: int) -> TeamDetail:
         """Return the members, who is on call now and next, and the changes of the order."""
-        return cast(TeamDetail, self._connection.get(f"/teams/{team_id}"))
+        return self._connection.get(f"/teams/{team_id}")
 
     def create_override(self, team_id: int, *, key: str | None = None, **fields: Unpack[OverrideFields]) -> Override:
         """Have one member asked first for a while."""
-        return cast(Override, self._connection.post(f"/teams/{team_id}/overrides", fields, key=key))
+        return self._connection.post(f"/teams/{team_id}/overrides", fields, key=key)
 
     def delete_override(self, team_id: int, override_id: str) -> None:
         """The order applies again."""

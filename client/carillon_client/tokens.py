@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import cast
 
 from carillon_client.connection import Resource
 from carillon_client.documents import NewToken, Token
@@ -15,18 +14,18 @@ class Tokens(Resource):
         return self._connection.pages("/me/tokens")
 
     def read(self, token_id: str) -> Token:
-        return cast(Token, self._connection.get(f"/me/tokens/{token_id}"))
+        return self._connection.get(f"/me/tokens/{token_id}")
 
     def create(
         self, label: str, scopes: Sequence[str], *, expires_at: datetime | None = None, key: str | None = None
     ) -> NewToken:
         """With rights of this token, and until its end at most. The secret is in `token`, and nowhere else."""
         body = {"label": label, "scopes": list(scopes), "expires_at": instant(expires_at) if expires_at else None}
-        return cast(NewToken, self._connection.post("/me/tokens", body, key=key))
+        return self._connection.post("/me/tokens", body, key=key)
 
     def rotate(self, token_id: str, *, key: str | None = None) -> NewToken:
         """Replace the secret of one that this token has made. The one before is refused at once."""
-        return cast(NewToken, self._connection.post(f"/me/tokens/{token_id}/rotate", key=key))
+        return self._connection.post(f"/me/tokens/{token_id}/rotate", key=key)
 
     def revoke(self, token_id: str) -> None:
         """For good, with those that it has made."""

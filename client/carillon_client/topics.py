@@ -1,7 +1,7 @@
 """Topics that you publish to, and those that you are subscribed to."""
 
 from collections.abc import Iterator, Sequence
-from typing import Unpack, cast
+from typing import Unpack
 
 from carillon_client.connection import Resource
 from carillon_client.documents import AddedAddress, OpenTopic, Subscription, Topic, TopicEvent, TopicFields
@@ -15,14 +15,14 @@ class Topics(Resource):
         return self._connection.pages("/topics")
 
     def create(self, slug: str, *, key: str | None = None, **fields: Unpack[TopicFields]) -> Topic:
-        return cast(Topic, self._connection.post("/topics", {"slug": slug, **fields}, key=key))
+        return self._connection.post("/topics", {"slug": slug, **fields}, key=key)
 
     def read(self, slug: str) -> Topic:
-        return cast(Topic, self._connection.get(f"/topics/{slug}"))
+        return self._connection.get(f"/topics/{slug}")
 
     def change(self, slug: str, version: int | None = None, **fields: Unpack[TopicFields]) -> Topic:
         """Fields that are not given stay as they are."""
-        return cast(Topic, self._connection.change("PATCH", f"/topics/{slug}", fields, version))
+        return self._connection.change("PATCH", f"/topics/{slug}", fields, version)
 
     def delete(self, slug: str, version: int | None = None) -> None:
         """With its subscriptions."""
@@ -38,7 +38,7 @@ class Topics(Resource):
 
     def add(self, slug: str, address: str, *, key: str | None = None) -> AddedAddress:
         """Subscribe the account with this email address, if there is one."""
-        return cast(AddedAddress, self._connection.post(f"/topics/{slug}/subscriptions", {"address": address}, key=key))
+        return self._connection.post(f"/topics/{slug}/subscriptions", {"address": address}, key=key)
 
     def remove(self, slug: str, subscription_id: str) -> None:
         self._connection.change("DELETE", f"/topics/{slug}/subscriptions/{subscription_id}")
@@ -56,7 +56,7 @@ class Subscriptions(Resource):
     def subscribe(self, topic_id: str, channel_ids: Sequence[str] = ()) -> Subscription:
         """Or choose other channels; none means all that work."""
         body = {"channel_ids": [*channel_ids]}
-        return cast(Subscription, self._connection.change("PUT", f"/subscriptions/{topic_id}", body))
+        return self._connection.change("PUT", f"/subscriptions/{topic_id}", body)
 
     def leave(self, topic_id: str) -> None:
         self._connection.change("DELETE", f"/subscriptions/{topic_id}")

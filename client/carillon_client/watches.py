@@ -1,7 +1,7 @@
 """Watches, which tell you when a ping does not come."""
 
 from collections.abc import Iterator
-from typing import Unpack, cast
+from typing import Unpack
 
 from carillon_client.connection import Resource
 from carillon_client.documents import Ping, Watch, WatchFields
@@ -16,10 +16,10 @@ class Watches(Resource):
 
     def create(self, *, key: str | None = None, **fields: Unpack[WatchFields]) -> Watch:
         """`key` is the Idempotency-Key: the same call with the same key makes one watch."""
-        return cast(Watch, self._connection.post("/watches", fields, key=key))
+        return self._connection.post("/watches", fields, key=key)
 
     def read(self, watch_id: str) -> Watch:
-        return cast(Watch, self._connection.get(f"/watches/{watch_id}"))
+        return self._connection.get(f"/watches/{watch_id}")
 
     def pings(self, watch_id: str) -> Iterator[Ping]:
         """The last 100, newest first, with their output."""
@@ -27,21 +27,21 @@ class Watches(Resource):
 
     def replace(self, watch_id: str, version: int | str | None = None, **fields: Unpack[WatchFields]) -> Watch:
         """Fields that are not given get their defaults."""
-        return cast(Watch, self._connection.change("PUT", f"/watches/{watch_id}", fields, version))
+        return self._connection.change("PUT", f"/watches/{watch_id}", fields, version)
 
     def change(self, watch_id: str, version: int | str | None = None, **fields: Unpack[WatchFields]) -> Watch:
         """Fields that are not given stay as they are."""
-        return cast(Watch, self._connection.change("PATCH", f"/watches/{watch_id}", fields, version))
+        return self._connection.change("PATCH", f"/watches/{watch_id}", fields, version)
 
     def delete(self, watch_id: str, version: int | str | None = None) -> None:
         self._connection.change("DELETE", f"/watches/{watch_id}", version=version)
 
     def restore(self, watch_id: str) -> Watch:
-        return cast(Watch, self._connection.post(f"/watches/{watch_id}/restore"))
+        return self._connection.post(f"/watches/{watch_id}/restore")
 
     def pause(self, watch_id: str, *, until_ping: bool = False) -> Watch:
         """Until `resume`, or until its next ping."""
-        return cast(Watch, self._connection.post(f"/watches/{watch_id}/pause", {"until_ping": until_ping}))
+        return self._connection.post(f"/watches/{watch_id}/pause", {"until_ping": until_ping})
 
     def resume(self, watch_id: str) -> Watch:
-        return cast(Watch, self._connection.post(f"/watches/{watch_id}/resume"))
+        return self._connection.post(f"/watches/{watch_id}/resume")
