@@ -18,7 +18,6 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     FailFast,
-    Field,
     PlainSerializer,
     StringConstraints,
     WithJsonSchema as Shown,
@@ -208,13 +207,6 @@ def one_of(values: Iterable[str]) -> Shown:
 Texts = Annotated[list[str], FailFast()]
 """Only the first wrong item is named: a body has room for 100,000."""
 Minutes = Annotated[list[int], FailFast()]
-
-_EVERY = "Minutes after which it is sent again until it is acknowledged."
-_TIMES = "With `nag_every`: how often it is sent again at most; 5 if null."
-_AGAIN_ON = "With `nag_every`: ids of channels for the repeats; empty: the same."
-NagEvery = Annotated[int | None, Field(description=_EVERY)]
-NagTimes = Annotated[int | None, Field(description=_TIMES)]
-NagChannels = Annotated[Texts, Field(description=_AGAIN_ON)]
 
 LARGEST_DATA = 16 * 1024
 

@@ -13,20 +13,7 @@ from pydantic import BaseModel, Field
 from api.protocol import paging, versions
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of, of
-from api.protocol.fields import (
-    Body,
-    Instant,
-    NagChannels,
-    NagEvery,
-    NagTimes,
-    Partial,
-    Replacement,
-    Search,
-    Texts,
-    limited,
-    one_of,
-    shows,
-)
+from api.protocol.fields import Body, Instant, Partial, Replacement, Search, Texts, limited, one_of, shows
 from api.protocol.problems import FieldError, invalid, require_unchanged, require_valid
 from api.resources.schedules import timing
 from api.resources.schedules.timing import Timing, TimingDocument, Typed
@@ -87,9 +74,9 @@ class WatchBody(Body):
     channel_ids: Texts = Field(description="Ids of your channels.", json_schema_extra={"minItems": 1})
     in_order: bool = False
     escalate_after: int | None = None
-    nag_every: NagEvery = None
-    nag_times: NagTimes = None
-    nag_channel_ids: NagChannels = []
+    nag_every: int | None = None
+    nag_times: int | None = None
+    nag_channel_ids: Texts = []
     urgent: bool = False
     opens_incident: bool = Field(False, description="Raise an alert instead of a message.")
 

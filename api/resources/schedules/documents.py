@@ -9,21 +9,7 @@ from uuid import UUID
 from pydantic import BaseModel, Field
 
 from api.protocol.answers import fields_of, of
-from api.protocol.fields import (
-    Body,
-    Data,
-    Instant,
-    Minutes,
-    NagChannels,
-    NagEvery,
-    NagTimes,
-    Partial,
-    Replacement,
-    Texts,
-    limited,
-    one_of,
-    shows,
-)
+from api.protocol.fields import Body, Data, Instant, Minutes, Partial, Replacement, Texts, limited, one_of, shows
 from api.protocol.problems import FieldError, Problem, errors, invalid, require_valid
 from api.resources.schedules import job, timing
 from api.resources.schedules.job import JobBody
@@ -102,9 +88,9 @@ class ScheduleBody(Body):
     local_time: bool = Field(False, description="With an audience: at this time on each reader's clock, in any zone.")
     in_order: bool = False
     escalate_after: int | None = None
-    nag_every: NagEvery = None
-    nag_times: NagTimes = None
-    nag_channel_ids: NagChannels = []
+    nag_every: int | None = None
+    nag_times: int | None = None
+    nag_channel_ids: Texts = []
     early: Minutes = []
     urgent: bool = False
     starts_at: str | None = None
