@@ -11,6 +11,9 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from common.database import checks
@@ -117,6 +120,13 @@ class Rule(Sender):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def link(self) -> SafeString:
+        """Its name in quotes, which leads to its page unless it is deleted."""
+        if self.deleted_at:
+            return format_html("“{}”", self.name)
+        return format_html('“<a href="{}">{}</a>”', reverse("events:rule", args=[self.id]), self.name)
 
     @property
     def digests(self) -> bool:

@@ -11,6 +11,7 @@ from uuid import UUID
 from django.utils.text import get_text_list
 from django.utils.translation import gettext as _, gettext_lazy
 from pydantic import AwareDatetime, BaseModel, ConfigDict, StringConstraints, ValidationError
+from pydantic.fields import Field as DataField
 
 from common.texts.types import StrOrPromise
 from events.reasons import EventCode
@@ -21,9 +22,13 @@ SOURCE = "carillon"
 
 
 class Schema(BaseModel):
-    """The data of a type: no other fields, and no value of another JSON type."""
+    """The data of a type: no other fields, and no value of another JSON type. Each field has an example."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
+
+
+def _such_as(example: Any, default: Any = ...) -> Any:
+    return DataField(default, examples=[example])
 
 
 class Field(NamedTuple):
@@ -41,16 +46,14 @@ class EventType:
     name: str
     summary: StrOrPromise
     schema: type[Schema]
-    example: dict[str, Any]
     emitted_by: StrOrPromise
     is_inside: bool = True
 
     @property
     def fields(self) -> list[Field]:
-        properties = self.schema.model_json_schema()["properties"]
+        properties = self.schema.model_json_schema()["properties"].items()
         return [
-            Field(name, _holds(shape), json.dumps(self.example.get(name), ensure_ascii=False))
-            for name, shape in properties.items()
+            Field(name, _holds(one), json.dumps(one["examples"][0], ensure_ascii=False)) for name, one in properties
         ]
 
 
@@ -62,96 +65,77 @@ def _holds(shape: dict[str, Any]) -> str:
     return f"{word} ({shape['format']})" if "format" in shape else word
 
 
+_CHAIN = "01890a5f-2c0f-7b11-8e3d-7a6b5c4d3e2f"
+_ROW = "01890a5d-ac96-774b-bcce-b302099a8057"
+_AT = "2026-03-29T16:00:00Z"
+_LABELS = {"alertname": "DiskFull", "instance": "db1", "severity": "critical"}
+_SUMMARY = "The disk of db1 is 95 % full."
+
+
 class ScheduleData(Schema):
-    schedule_id: UUID
+    schedule_id: UUID = _such_as(_ROW)
 
 
 class FiredData(ScheduleData):
-    slot_at: AwareDatetime
-    correlation_id: str
-    reason: str
+    slot_at: AwareDatetime = _such_as(_AT)
+    correlation_id: str = _such_as(_CHAIN)
+    reason: str = _such_as("")
 
 
 class NotificationData(Schema):
-    notification_id: UUID
-    schedule_id: UUID | None
-    correlation_id: str
+    notification_id: UUID = _such_as("01890a5f-2c10-7c44-9d02-0b8a7c6d5e4f")
+    schedule_id: UUID | None = _such_as(None)
+    correlation_id: str = _such_as(_CHAIN)
 
 
 class DeliveryData(Schema):
-    delivery_id: UUID
-    notification_id: UUID
-    channel_id: UUID
-    provider: str
-    schedule_id: UUID | None
-    correlation_id: str
-    reason: str
+    delivery_id: UUID = _such_as("01890a5f-2c11-7a0e-8f57-5f0c6a1b2d3e")
+    notification_id: UUID = _such_as("01890a5f-2c10-7c44-9d02-0b8a7c6d5e4f")
+    channel_id: UUID = _such_as(_ROW)
+    provider: str = _such_as("webhook")
+    schedule_id: UUID | None = _such_as(None)
+    correlation_id: str = _such_as(_CHAIN)
+    reason: str = _such_as("http")
 
 
 class ChannelData(Schema):
-    channel_id: UUID
-    provider: str
-    reason: str
+    channel_id: UUID = _such_as(_ROW)
+    provider: str = _such_as("webhook")
+    reason: str = _such_as("address-gone")
 
 
 class AlertData(Schema):
     """`key` is the same for all events of one alert. Times are as the monitoring system writes them."""
 
-    key: Annotated[str, StringConstraints(min_length=1)]
-    title: str
-    summary: str = ""
-    severity: str = ""
-    labels: dict[str, str] = {}
-    annotations: dict[str, str] = {}
-    url: str = ""
-    value: str = ""
-    starts_at: str = ""
-    ends_at: str = ""
+    key: Annotated[str, StringConstraints(min_length=1)] = _such_as("c4ca4238a0b92382")
+    title: str = _such_as("DiskFull")
+    summary: str = _such_as(_SUMMARY, "")
+    severity: str = _such_as("critical", "")
+    labels: dict[str, str] = _such_as(_LABELS, {})
+    annotations: dict[str, str] = _such_as({"summary": _SUMMARY}, {})
+    url: str = _such_as("https://grafana.example.org/d/disk", "")
+    value: str = _such_as("95", "")
+    starts_at: str = _such_as(_AT, "")
+    ends_at: str = _such_as("", "")
 
 
 class ResolvedData(AlertData):
-    title: str = ""
+    title: str = _such_as("DiskFull", "")
 
 
 class WatchData(Schema):
     """`at`: when it should have come, failed, recovered, or became slow. `seconds`: how long its run took, if known.
     `lock`: of a run that became slow while it held it."""
 
-    watch_id: UUID
-    name: str
-    tags: list[str]
-    at: AwareDatetime
-    exit_code: int | None
-    seconds: float | None
-    lock: str = ""
+    watch_id: UUID = _such_as(_ROW)
+    name: str = _such_as("Backup")
+    tags: list[str] = _such_as(["db"])
+    at: AwareDatetime = _such_as(_AT)
+    exit_code: int | None = _such_as(None)
+    seconds: float | None = _such_as(None)
+    lock: str = _such_as("", "")
 
 
-_CHAIN = "01890a5f-2c0f-7b11-8e3d-7a6b5c4d3e2f"
-_BROKEN = {"schedule_id": "01890a5d-ac96-774b-bcce-b302099a8057"}
-_FIRED = {**_BROKEN, "slot_at": "2026-03-29T16:00:00Z", "correlation_id": _CHAIN, "reason": ""}
-_NOTIFIED = {"notification_id": "01890a5f-2c10-7c44-9d02-0b8a7c6d5e4f", "schedule_id": None, "correlation_id": _CHAIN}
-_DISABLED = {"channel_id": "01890a5d-ac96-774b-bcce-b302099a8057", "provider": "webhook", "reason": "address-gone"}
-_DELIVERY = {**_NOTIFIED, **_DISABLED, "delivery_id": "01890a5f-2c11-7a0e-8f57-5f0c6a1b2d3e", "reason": "http"}
-_ALERT = {
-    "key": "c4ca4238a0b92382",
-    "title": "DiskFull",
-    "summary": "The disk of db1 is 95 % full.",
-    "severity": "critical",
-    "labels": {"alertname": "DiskFull", "instance": "db1", "severity": "critical"},
-    "annotations": {"summary": "The disk of db1 is 95 % full."},
-    "url": "https://grafana.example.org/d/disk",
-    "value": "95",
-    "starts_at": "2026-03-29T16:00:00Z",
-    "ends_at": "",
-}
-_WATCHED = {
-    "watch_id": "01890a5d-ac96-774b-bcce-b302099a8057",
-    "name": "Backup",
-    "tags": ["db"],
-    "at": "2026-03-29T16:00:00Z",
-    "exit_code": None,
-    "seconds": None,
-}
 _CLOCK, _DELIVERIES = gettext_lazy("the clock"), gettext_lazy("deliveries")
 _WATCHES = gettext_lazy("watches")
 _MONITORING = gettext_lazy("Grafana and Alertmanager, through an inbound address; your programs")
@@ -178,28 +162,17 @@ _SIGNS = {
 TYPES: dict[str, EventType] = {
     one.name: one
     for one in (
-        EventType("schedule.fired", gettext_lazy("A reminder was due, and was sent."), FiredData, _FIRED, _CLOCK),
-        EventType("schedule.broken", gettext_lazy("A reminder cannot be read."), ScheduleData, _BROKEN, _CLOCK),
+        EventType("schedule.fired", gettext_lazy("A reminder was due, and was sent."), FiredData, _CLOCK),
+        EventType("schedule.broken", gettext_lazy("A reminder cannot be read."), ScheduleData, _CLOCK),
         *(
-            EventType(f"notification.{outcome}", summary, NotificationData, _NOTIFIED, _DELIVERIES)
+            EventType(f"notification.{outcome}", summary, NotificationData, _DELIVERIES)
             for outcome, summary in _OUTCOMES.items()
         ),
-        *(
-            EventType(f"delivery.{state}", summary, DeliveryData, _DELIVERY, _DELIVERIES)
-            for state, summary in _ENDS.items()
-        ),
-        EventType(
-            "channel.disabled",
-            gettext_lazy("Nothing is sent to a channel any more."),
-            ChannelData,
-            _DISABLED,
-            _DELIVERIES,
-        ),
-        *(EventType(f"watch.{sign}", summary, WatchData, _WATCHED, _WATCHES) for sign, summary in _SIGNS.items()),
-        EventType("alert.raised", gettext_lazy("Something is wrong."), AlertData, _ALERT, _MONITORING, is_inside=False),
-        EventType(
-            "alert.resolved", gettext_lazy("It is well again."), ResolvedData, _ALERT, _MONITORING, is_inside=False
-        ),
+        *(EventType(f"delivery.{state}", summary, DeliveryData, _DELIVERIES) for state, summary in _ENDS.items()),
+        EventType("channel.disabled", gettext_lazy("Nothing is sent to a channel any more."), ChannelData, _DELIVERIES),
+        *(EventType(f"watch.{sign}", summary, WatchData, _WATCHES) for sign, summary in _SIGNS.items()),
+        EventType("alert.raised", gettext_lazy("Something is wrong."), AlertData, _MONITORING, is_inside=False),
+        EventType("alert.resolved", gettext_lazy("It is well again."), ResolvedData, _MONITORING, is_inside=False),
     )
 }
 """By name."""

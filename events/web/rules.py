@@ -66,17 +66,11 @@ def detail(request: PersonRequest, rule_id: UUID) -> HttpResponse:
 
 
 @person_action
-def enable(request: PersonRequest, rule_id: UUID) -> HttpResponse:
-    rule = changes.switch(Rule.objects.own(request.user, id=rule_id).id, True)
-    messages.success(request, _("“%(name)s” is switched on.") % {"name": rule.name})
-    return _back(request, rule)
-
-
-@person_action
-def disable(request: PersonRequest, rule_id: UUID) -> HttpResponse:
-    rule = changes.switch(Rule.objects.own(request.user, id=rule_id).id, False)
-    messages.success(request, _("“%(name)s” is switched off. Its unsent messages are cancelled.") % {"name": rule.name})
-    return _back(request, rule)
+def switch(request: PersonRequest, rule_id: UUID, enabled: bool) -> HttpResponse:
+    rule = changes.switch(Rule.objects.own(request.user, id=rule_id).id, enabled)
+    off = _("“%(name)s” is switched off. Its unsent messages are cancelled.")
+    messages.success(request, (_("“%(name)s” is switched on.") if enabled else off) % {"name": rule.name})
+    return redirect("events:rules") if "list" in request.POST else redirect("events:rule", rule.id)
 
 
 @person_action
@@ -95,10 +89,6 @@ def restore(request: PersonRequest, rule_id: UUID) -> HttpResponse:
         rule = changes.restore(deleted.id)
         messages.success(request, _("“%(name)s” is restored.") % {"name": rule.name})
     return redirect("events:rules")
-
-
-def _back(request: PersonRequest, rule: Rule) -> HttpResponse:
-    return redirect("events:rules") if "list" in request.POST else redirect("events:rule", rule.id)
 
 
 @person_form

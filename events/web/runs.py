@@ -2,7 +2,6 @@
 
 import json
 import time
-from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
@@ -13,12 +12,12 @@ from django.utils.translation import gettext as _
 
 from common.database import paging
 from events import flows
-from events.flows.incident import ACKNOWLEDGED, RESOLVED, Incident
+from events.flows.incident import RESOLVED, Incident
 from events.models import Run, Step
 from events.runs import changes, history, incidents, operators
 from people.access.requests import PersonRequest, person_action, person_form, person_page, posted
 from work import dead_letters
-from work.dead_letters import Done, Who
+from work.dead_letters import Who
 from work.models import DEAD_LETTERS
 
 
@@ -73,23 +72,27 @@ def run_end(request: PersonRequest, run_id: UUID) -> HttpResponse:
 
 
 @person_action
-def step_retry(request: PersonRequest, step_id: UUID) -> HttpResponse:
-    return _on_step(request, step_id, lambda rows: dead_letters.replay(rows, "own step", Who.of(request.user)))
+def end_failure(request: PersonRequest, step_id: UUID, skips: bool) -> HttpResponse:
+    """Try a failed step again, or skip it."""
+    step = get_object_or_404(Step, id=step_id, user=request.user)
+    rows, which, who = Step.objects.filter(id=step.id), "own step", Who.of(request.user)
+    done = changes.skip(rows, which, who, "Skipped.") if skips else dead_letters.replay(rows, which, who)
+    if not done.changed:
+        messages.error(request, _("This step has not failed. Nothing changed."))
+    return redirect("events:run", step.run_id)
 
 
 @person_action
-def step_skip(request: PersonRequest, step_id: UUID) -> HttpResponse:
-    return _on_step(request, step_id, lambda rows: changes.skip(rows, "own step", Who.of(request.user), "Skipped."))
-
-
-@person_action
-def acknowledge(request: PersonRequest, run_id: UUID) -> HttpResponse:
-    return _on_incident(request, run_id, ACKNOWLEDGED, _("It is acknowledged. It rings again if it lasts."))
-
-
-@person_action
-def resolve(request: PersonRequest, run_id: UUID) -> HttpResponse:
-    return _on_incident(request, run_id, RESOLVED, _("It is over."))
+def act(request: PersonRequest, run_id: UUID, type: str) -> HttpResponse:
+    """Acknowledge or resolve an incident."""
+    run = Run.objects.own(request.user, id=run_id)
+    if incidents.act(run, type):
+        if _is_applied(run):
+            text = _("It is over.") if type == RESOLVED else _("It is acknowledged. It rings again if it lasts.")
+            messages.success(request, text)
+        else:
+            messages.info(request, _("It is recorded, and takes effect in a moment. Reload this page to see it."))
+    return redirect("events:run", run.id)
 
 
 @person_form
@@ -110,23 +113,6 @@ def incident_test(request: PersonRequest) -> HttpResponse:
     operators.send_test(request.user.pk)
     messages.success(request, _("A test alert is on its way. It is over in a minute."))
     return redirect("events:incidents")
-
-
-def _on_step(request: PersonRequest, step_id: UUID, act: Callable[[Any], Done]) -> HttpResponse:
-    step = get_object_or_404(Step, id=step_id, user=request.user)
-    if not act(Step.objects.filter(id=step.id)).changed:
-        messages.error(request, _("This step has not failed. Nothing changed."))
-    return redirect("events:run", step.run_id)
-
-
-def _on_incident(request: PersonRequest, run_id: UUID, type: str, text: str) -> HttpResponse:
-    run = Run.objects.own(request.user, id=run_id)
-    if incidents.act(run, type):
-        if _is_applied(run):
-            messages.success(request, text)
-        else:
-            messages.info(request, _("It is recorded, and takes effect in a moment. Reload this page to see it."))
-    return redirect("events:run", run.id)
 
 
 def _is_applied(run: Run) -> bool:

@@ -3,6 +3,7 @@ from urllib.parse import unquote
 from django.urls import path, register_converter
 from django.urls.converters import PathConverter
 
+from events.flows.incident import ACKNOWLEDGED, RESOLVED
 from events.web import events, inbound, rules, runs, topics, types
 
 
@@ -53,20 +54,20 @@ urlpatterns = [
     path("flows/", runs.run_list, name="runs"),
     path("flows/<uuid:run_id>/", runs.run_page, name="run"),
     path("flows/<uuid:run_id>/end/", runs.run_end, name="run-end"),
-    path("flows/steps/<uuid:step_id>/retry/", runs.step_retry, name="step-retry"),
-    path("flows/steps/<uuid:step_id>/skip/", runs.step_skip, name="step-skip"),
+    path("flows/steps/<uuid:step_id>/retry/", runs.end_failure, {"skips": False}, name="step-retry"),
+    path("flows/steps/<uuid:step_id>/skip/", runs.end_failure, {"skips": True}, name="step-skip"),
     path("incidents/", runs.incident_list, name="incidents"),
     path("incidents/settings/", runs.incident_settings, name="incident-settings"),
     path("incidents/test/", runs.incident_test, name="incident-test"),
-    path("incidents/<uuid:run_id>/acknowledge/", runs.acknowledge, name="incident-acknowledge"),
-    path("incidents/<uuid:run_id>/resolve/", runs.resolve, name="incident-resolve"),
+    path("incidents/<uuid:run_id>/acknowledge/", runs.act, {"type": ACKNOWLEDGED}, name="incident-acknowledge"),
+    path("incidents/<uuid:run_id>/resolve/", runs.act, {"type": RESOLVED}, name="incident-resolve"),
     path("rules/", rules.rule_list, name="rules"),
     path("rules/new/", rules.new, name="rule-new"),
     path("rules/preview/", rules.show_preview, name="rule-preview"),
     path("rules/<uuid:rule_id>/", rules.detail, name="rule"),
     path("rules/<uuid:rule_id>/edit/", rules.edit, name="rule-edit"),
-    path("rules/<uuid:rule_id>/enable/", rules.enable, name="rule-enable"),
-    path("rules/<uuid:rule_id>/disable/", rules.disable, name="rule-disable"),
+    path("rules/<uuid:rule_id>/enable/", rules.switch, {"enabled": True}, name="rule-enable"),
+    path("rules/<uuid:rule_id>/disable/", rules.switch, {"enabled": False}, name="rule-disable"),
     path("rules/<uuid:rule_id>/delete/", rules.delete, name="rule-delete"),
     path("rules/<uuid:rule_id>/restore/", rules.restore, name="rule-restore"),
 ]
