@@ -5,7 +5,7 @@ is replaced or refused, and every keyword spends from a budget. Import this modu
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from datetime import datetime
 from fractions import Fraction
@@ -203,11 +203,6 @@ def _matches(pattern: str, text: str) -> bool:
     return patterns.compiled(pattern).search(text) is not None
 
 
-def _pattern(validator: Any, pattern: str, instance: Any, schema: Any) -> Iterator[ValidationError]:
-    if isinstance(instance, str) and not _matches(pattern, instance):
-        yield ValidationError("")
-
-
 def _pattern_properties(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
     for pattern, inner in value.items() if isinstance(instance, dict) else ():
         for name, one in instance.items():
@@ -227,11 +222,6 @@ def _additional_properties(validator: Any, value: Any, instance: Any, schema: An
             yield from validator.descend(instance[name], value, path=name)
 
 
-def _required(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
-    if isinstance(instance, dict):
-        yield from (ValidationError(name) for name in value if name not in instance)
-
-
 def _comparable(value: Any) -> Any:
     """With each number that JSON Schema takes for the same written in one way: 1 for 1.0."""
     if isinstance(value, dict):
@@ -241,40 +231,41 @@ def _comparable(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _unique_items(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
+def _has_no_twins(validator: Any, value: Any, instance: Any) -> bool:
     items = instance if value and isinstance(instance, list) else []
     _budget.get().clock()
-    if len({json.dumps(_comparable(one), sort_keys=True) for one in items}) < len(items):
-        yield ValidationError("")
+    return len({json.dumps(_comparable(one), sort_keys=True) for one in items}) == len(items)
 
 
-def _multiple_of(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
-    if validator.is_type(instance, "number") and Fraction(repr(instance)) % Fraction(repr(value)):
-        yield ValidationError("")
+def _is_multiple(validator: Any, value: Any, instance: Any) -> bool:
+    return not validator.is_type(instance, "number") or not Fraction(repr(instance)) % Fraction(repr(value))
 
 
-def _any_of(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
-    if not any(validator.evolve(schema=one).is_valid(instance) for one in value):
-        yield ValidationError("")
+def _fitting(validator: Any, schemas: Iterable[Any], instance: Any, most: int) -> int:
+    """How many of the schemas it fits, up to so many."""
+    return len(list(islice((1 for one in schemas if validator.evolve(schema=one).is_valid(instance)), most)))
 
 
-def _one_of(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
-    fitting = (one for one in value if validator.evolve(schema=one).is_valid(instance))
-    if len(list(islice(fitting, 2))) != 1:
-        yield ValidationError("")
+def _where(fits: Callable[[Any, Any, Any], bool]) -> Any:
+    """The keyword of which the data is a misfit unless `fits(validator, value, instance)`."""
+
+    def apply(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
+        if not fits(validator, value, instance):
+            yield ValidationError("")
+
+    return apply
 
 
 # Those of the library search by Python's patterns, compare each with each, write out all that they have found, or
 # divide floats, so that 19.99 is not a multiple of 0.01.
 _OURS = {
-    "pattern": _pattern,
     "patternProperties": _pattern_properties,
     "additionalProperties": _additional_properties,
-    "required": _required,
-    "uniqueItems": _unique_items,
-    "multipleOf": _multiple_of,
-    "anyOf": _any_of,
-    "oneOf": _one_of,
+    "pattern": _where(lambda validator, value, instance: not isinstance(instance, str) or _matches(value, instance)),
+    "uniqueItems": _where(_has_no_twins),
+    "multipleOf": _where(_is_multiple),
+    "anyOf": _where(lambda validator, value, instance: _fitting(validator, value, instance, 1) == 1),
+    "oneOf": _where(lambda validator, value, instance: _fitting(validator, value, instance, 2) == 1),
 }
 
 
@@ -334,7 +325,8 @@ def _problem(error: ValidationError) -> str:
         )
     else:
         shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    params = {"value": _short(shown), "name": _short(error.message), "keyword": keyword}
+    name = next(one for one in value if one not in error.instance) if keyword == "required" else error.message
+    params = {"value": _short(shown), "name": _short(name), "keyword": keyword}
     return _(_TEXTS.get(keyword, _OTHERWISE)) % params
 
 

@@ -32,22 +32,17 @@ from work.broker.wakes import Wake, publish_after_commit
 from work.engine.manual import cancelled
 from work.reasons import NO_REASON, Reason
 
+_WRITTEN = {"version": int, "status": str, "waits_for": str, "wait_until": datetime}
+_WRITTEN |= {"waits": int, "applied": int, "begun": int}
 _RUNS = Rows(
     "new",
     id=(UUID, attrgetter("run.id")),
-    version=(int, attrgetter("run.version")),
-    status=(str, attrgetter("run.status")),
     state=(Json, attrgetter("state")),
-    waits_for=(str, attrgetter("run.waits_for")),
-    wait_until=(datetime, attrgetter("run.wait_until")),
-    waits=(int, attrgetter("run.waits")),
-    applied=(int, attrgetter("run.applied")),
-    begun=(int, attrgetter("run.begun")),
+    **{name: (type, attrgetter(f"run.{name}")) for name, type in _WRITTEN.items()},
 )
 _UPDATE = f"""
 UPDATE events_run d
-   SET version = new.version, status = new.status, state = new.state, waits_for = new.waits_for,
-       wait_until = new.wait_until, waits = new.waits, applied = new.applied, begun = new.begun,
+   SET state = new.state, {", ".join(f"{name} = new.{name}" for name in _WRITTEN)},
        changed_at = now(), ended_at = CASE WHEN new.status = 'finished' THEN now() END
   FROM {_RUNS.sql} WHERE d.id = new.id
 """  # noqa: S608 - names of columns
