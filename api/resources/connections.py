@@ -19,7 +19,7 @@ from api.resources.notifications import ReasonDocument, reason
 from common.forms.not_possible import NotPossible
 from jobs import connections
 from jobs.changes import connections as changes
-from jobs.changes.connection_form import ConnectionForm, LabelForm
+from jobs.changes.connections import ConnectionForm, LabelForm
 from jobs.models import Connection
 from notifications.messages.message import Destination
 

@@ -18,7 +18,7 @@ from api.protocol.problems import conflict, require_unchanged, require_valid
 from api.resources.events import Taken
 from api.resources.notifications import ReasonDocument, reason_of
 from events.inbound import addresses, receive
-from events.inbound.forms import InboundForm
+from events.inbound.addresses import InboundForm
 from events.models import InboundAddress, InboundRequest
 from events.pure import schemes
 from people.models import User

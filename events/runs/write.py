@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from operator import attrgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID, uuid5
 
 from common import fault_points
@@ -32,14 +32,10 @@ from work.broker.wakes import Wake, publish_after_commit
 from work.engine.manual import cancelled
 from work.reasons import NO_REASON, Reason
 
-_WRITTEN = {"version": int, "status": str, "waits_for": str, "wait_until": datetime}
-_WRITTEN |= {"waits": int, "applied": int, "begun": int}
-_RUNS = Rows(
-    "new",
-    id=(UUID, attrgetter("run.id")),
-    state=(Json, attrgetter("state")),
-    **{name: (type, attrgetter(f"run.{name}")) for name, type in _WRITTEN.items()},
-)
+_TYPES = {"version": int, "status": str, "waits_for": str, "wait_until": datetime}
+_TYPES |= {"waits": int, "applied": int, "begun": int}
+_WRITTEN: dict[str, Any] = {name: (type, attrgetter(f"run.{name}")) for name, type in _TYPES.items()}
+_RUNS = Rows("new", id=(UUID, attrgetter("run.id")), state=(Json, attrgetter("state")), **_WRITTEN)
 _UPDATE = f"""
 UPDATE events_run d
    SET state = new.state, {", ".join(f"{name} = new.{name}" for name in _WRITTEN)},

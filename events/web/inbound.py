@@ -20,7 +20,7 @@ from common.parsing import strict_json
 from common.redis import request_limiter, request_slots
 from common.redis.request_slots import READ
 from events.inbound import addresses, mapping, receive
-from events.inbound.forms import InboundForm, SampleForm
+from events.inbound.addresses import InboundForm, SampleForm
 from events.inbound.mapping import InboundAnswer
 from events.models import InboundAddress, InboundRequest
 from events.reasons import EventCode

@@ -1,13 +1,18 @@
-"""Every change of a connection: add, edit, check, remove. Its health changes with checks, too: `deciding`."""
+"""Every change of a connection: add, edit, check, remove; and its form, for pages and the API.
 
+What was typed is valid when its source answers to it. The health of one changes with checks, too: `deciding`.
+"""
+
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 from uuid import UUID
 
+from django import forms
 from django.conf import settings
 from django.db.models import F
 from django.db.models.functions import Now
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext as _, gettext_lazy
 
 from common.database import encryption
 from common.database.postgres import lend_connection
@@ -20,7 +25,9 @@ from jobs.connections.base import ConnectionKind
 from jobs.models import Connection
 from jobs.reading.fetch import Fetch, Later, Refused, outcome
 from jobs.reasons import JobCode
+from notifications.channels.forms import change_form, name_field
 from notifications.messages.message import Destination
+from notifications.net import address_checks
 from people.models import User
 from people.user_lock import lock_user
 from work.reasons import Reason
@@ -32,7 +39,7 @@ class ConnectionConflict(Exception):
     """The connection has changed since it was read."""
 
 
-def ask(user: User, kind: ConnectionKind, stored: Destination) -> Destination | Later | Refused:
+def ask_source(user: User, kind: ConnectionKind, stored: Destination) -> Destination | Later | Refused:
     """Return the destination as its source has it, or why the source does not answer to it. Outside of transactions.
 
     Raises NotPossible: each question keeps a process waiting for a stranger.
@@ -106,7 +113,7 @@ def check(connection: Connection) -> Reason | None:
     if (kind := connections.find(connection.kind)) is None:
         return Reason(JobCode.NO_CONNECTION_KIND, kind=connection.kind)
     try:
-        answer = ask(connection.user, kind, connection.destination())
+        answer = ask_source(connection.user, kind, connection.destination())
     except encryption.Unreadable:
         return Reason(JobCode.CONNECTION_UNREADABLE)
     # Not the secrets that somebody has entered meanwhile.
@@ -123,3 +130,59 @@ def remove(connection: Connection) -> None:
     Connection.objects.filter(id=connection.id, removed_at=None).update(
         removed_at=Now(), sealed_secrets="", version=F("version") + 1
     )
+
+
+class LabelForm(forms.Form):
+    label = name_field(required=False, help_text=gettext_lazy("Empty: the name of its kind."))
+
+
+class ConnectionForm:
+    """A new connection, or a change of `connection`. `posted` is None on GET.
+
+    `details` are the kind's own fields: stored secrets are not shown, and one that is left empty is kept.
+    """
+
+    def __init__(
+        self, user: User, kind: ConnectionKind, posted: Mapping[str, Any] | None, connection: Connection | None = None
+    ) -> None:
+        self.user, self.kind, self.connection = user, kind, connection
+        self._stored = None if connection is None else connection.readable_destination()
+        self.details: forms.Form = (
+            kind.form(posted) if self._stored is None else change_form(posted, kind, self._stored)
+        )
+        self.label = LabelForm(posted, initial={"label": connection.label if connection else ""})
+        self._after: Destination | None = None
+        self._asked = False
+
+    def is_valid(self, *, ask: bool = True) -> bool:
+        """Whether all is valid, and the source answers where another address or secret was entered.
+
+        Give `ask=False` inside a transaction: the source is not asked, and the connection stays unchecked.
+        """
+        if not address_checks.are_valid(self.user.pk, self.details, self.label, visits=ask):
+            return False
+        after = self.kind.destination(self.details.cleaned_data)
+        if self._stored is not None and not has_changed(self.kind, self._stored, after):
+            return True
+        self._after, self._asked = after, ask
+        if not ask:
+            return True
+        try:
+            answer = ask_source(self.user, self.kind, after)
+        except NotPossible as refusal:
+            self.details.add_error(None, forms.ValidationError(str(refusal), "too_many_checks"))
+            return False
+        if not isinstance(answer, Destination):
+            text = _("%(reason)s Try again later.") if isinstance(answer, Later) else "%(reason)s"
+            self.details.add_error(None, forms.ValidationError(text % {"reason": answer.reason}, "refused"))
+            return False
+        self._after = answer
+        return True
+
+    def save(self, made_as: UUID | None = None) -> Connection:
+        """Write what is valid. Raises NotPossible or ConnectionConflict; for `made_as`, see `add`."""
+        label = self.label.cleaned_data["label"] or str(self.kind.label)
+        if self.connection is not None:
+            return change(self.connection, label, self._after)
+        assert self._after is not None  # noqa: S101 - a new one always has a destination
+        return add(self.user, self.kind, self._after, label, checked=self._asked, connection_id=made_as)

@@ -1,4 +1,7 @@
-"""The job as a kind of work: what is loaded with a claim, the check, and what its decision writes."""
+"""The job as a kind of work: what is loaded with a claim, the check, and what its decision writes.
+
+A worker notes the failure of a check as it settles it, see `deciding`; rescue notes those that ended without a worker.
+"""
 
 import logging
 import random
@@ -6,19 +9,26 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import F
 
 from common import correlation
 from common.database import postgres
 from common.parsing.pool import ParsingUnavailable
-from jobs import kinds
-from jobs.checks import deciding, failures, limits, steps
+from common.texts import languages
+from jobs import kinds, words
+from jobs.checks import deciding, limits, steps
 from jobs.checks.claim import JobClaim
 from jobs.checks.recording import CHECK
 from jobs.kinds.base import Found, JobKind, Source
 from jobs.models import Connection, Job, JobAttempt
 from jobs.reading.fetch import Later, Refused
 from jobs.reasons import JobCode
-from work.answers import Answer, Cancel, Defer
+from notifications.channels import owner_notices
+from work.answers import Answer, Cancel, Defer, Overtaken
+from work.broker.wakes import publish_after_commit
 from work.kinds import Kind
 from work.reasons import Reason, WorkCode
 from work.retry import Policy
@@ -31,6 +41,24 @@ _MOST_RELEASED = 30
 _MOST_WAITS = 10
 CHECK_NOW = 10.0
 """Seconds for a check that a person waits for."""
+MOST = 100
+"""Failures that are noted at once; the others follow."""
+# Dead because the worker was lost, a kind has a bug or their row is damaged; or stale while they waited for another
+# try. Nothing older is news. What was never tried has not failed.
+MISSED = """SELECT id FROM jobs_job
+ WHERE (state IN ('dead', 'unknown') OR (state = 'expired' AND tries > 0)) AND failures_noted <= replays
+   AND settled_at > now() - interval '1 day' AND preview IS NULL"""
+_UNNOTED = """
+SELECT $claim, d.state, coalesce(a.reason_code, d.reason_code) AS reason_code,
+       coalesce(a.reason_params, d.reason_params)::text AS reason_params
+  FROM jobs_job d $joins
+  LEFT JOIN LATERAL (
+       SELECT reason_code, reason_params FROM jobs_jobattempt
+        WHERE job_id = d.id AND replay = d.replays AND outcome NOT IN ('', 'released') AND d.state = 'expired'
+        ORDER BY number DESC LIMIT 1) a ON true
+ WHERE d.id = %(id)s AND d.state IN ('dead', 'unknown', 'expired') AND d.failures_noted <= d.replays
+   FOR NO KEY UPDATE OF d SKIP LOCKED
+"""
 
 
 class CheckKind(Kind[JobClaim]):
@@ -44,7 +72,7 @@ class CheckKind(Kind[JobClaim]):
     queue_of = "nullif(d.queue, 'jobs')"
     most_tries = "CASE WHEN d.preview IS NOT NULL THEN 1 END"
     repeats = True  # a check changes nothing, and what it decides commits with the settlement, or not at all
-    rescues = failures.MISSED
+    rescues = MISSED
     claim = JobClaim
     columns = f"d.connection_id, {postgres.columns(Connection, 'c')}"
     joins = f"""{Kind.joins}
@@ -109,7 +137,27 @@ class CheckKind(Kind[JobClaim]):
         return Policy(tries=1) if kind is None else kind.policy
 
     def rescue(self) -> int:
-        return failures.note_missed(self)
+        """Note the failures that no worker has noted. Returns how many."""
+        missed = postgres.query(f"{MISSED} ORDER BY settled_at LIMIT %s", [MOST])
+        return sum(self._note(row.id) for row in missed)
+
+    def _note(self, job_id: UUID) -> bool:
+        try:
+            with transaction.atomic():
+                rows = postgres.query(self.sql(_UNNOTED), {"id": job_id})
+                for row in rows:
+                    claim = self.read(row)
+                    reason = Reason.read(row.reason_code, row.reason_params)
+                    with languages.override(claim.language):
+                        deciding.fail(claim, reason, sends=row.state != "expired")
+                return bool(rows)
+        except Overtaken:
+            return False  # rescue comes again
+        except Exception as error:
+            if postgres.blames_no_row(error):
+                raise
+            log.error("The failure of job %s cannot be noted: %s", job_id, type(error).__name__)
+            return _note_damaged(job_id)
 
 
 def _source(row: Any) -> tuple[Source | None, Reason | None]:
@@ -124,3 +172,14 @@ def _source(row: Any) -> tuple[Source | None, Reason | None]:
 
 
 JOB = CheckKind()
+
+
+@transaction.atomic
+def _note_damaged(job_id: UUID) -> bool:
+    """Its texts cannot be read."""
+    job = Job.objects.get(id=job_id)
+    with languages.override(job.user.language):
+        texts = words.failed(str(job), Reason(job.reason_code, **job.reason_params), 1, words.page_of(job.origin_id))
+    notice = owner_notices.Notice(job.user_id, job.id, *texts)
+    publish_after_commit(owner_notices.record([notice], job.settled_at or job.created_at))
+    return bool(Job.objects.filter(id=job_id).update(failures_noted=F("replays") + 1))

@@ -1,14 +1,21 @@
 """Find a value in a page: by JMESPath in JSON, by a CSS selector in HTML, by a pattern in text. Pure, and bounded."""
 
+import html
 import json
 import re
+from functools import lru_cache
 from typing import Any
 from unicodedata import normalize
 
+from cssselect import ExpressionError, HTMLTranslator, SelectorError, parse
+from cssselect.parser import FunctionalPseudoElement, parse_series
+from lxml import etree
+
 from common.parsing import expressions, patterns
 from common.parsing.budget import Budget
+from common.parsing.expressions import Invalid, check_length
 from common.texts.refusal import TEXTS, Refusal, noop as _
-from jobs.reading import selector
+from jobs.reading import plain
 from jobs.reading.charset import decode, storable
 from jobs.reading.numbers import read, shown
 
@@ -21,9 +28,19 @@ _GUARD = re.compile(r"\A\s*\)\]\}',?\s*")
 _LANGUAGE = re.compile(
     rb"<html[^>]{0,500}?\slang\s*=\s*[\"']?([A-Za-z]{2}(?:[-_][A-Za-z]{2}(?![A-Za-z]))?)", re.IGNORECASE
 )
+# Attributes that say what an element without a text is: microdata, a field of a form, stars, a picture.
+_INSTEAD = ("content", "value", "aria-label", "alt", "title")
+# In XML, what stands in these is text.
+_CDATA = re.compile(r"<!\[CDATA\[(.*?)(?:\]\]>|\Z)", re.DOTALL)
+_IS_XML = re.compile(r"\s*<\?xml(?!.{0,1000}<html)", re.DOTALL | re.IGNORECASE)
+# A browser's selectors find nothing inside these: what stands there is a pattern, or for those without scripts.
+_NOT_FOUND = ("template", "noscript")
 TEXTS.update(
     found_too_much=_("%(count)s characters were found, and at most %(longest)s are kept: choose a smaller part."),
     not_json=_("It is not JSON: choose another way to read it."),
+    selector_syntax=_("This is not a CSS selector. Write one such as .price or #offer > span."),
+    selector_attributes=_("Use the same ::attr(…) at the end of each selector in the list."),
+    selector_pseudo=_("The only pseudo-element is ::attr(name), such as meta[itemprop=price]::attr(content)."),
     pattern_groups=_("Use one group, around what you want; write (?:…) for the others."),
 )
 
@@ -33,7 +50,7 @@ def check(how: str, expression: str) -> None:
     if how == "json":
         expressions.compiled(expression)
     elif how == "html":
-        selector.compiled(expression)
+        compiled(expression)
     else:
         _pattern(expression)
 
@@ -58,7 +75,7 @@ def find(how: str, expression: str, page: str, budget: Budget) -> str | None:
     if how == "json":
         result = _in_json(expression, page, budget)
     elif how == "html":
-        result = selector.find(expression, page)
+        result = _in_html(expression, page)
     else:  # the group of the pattern, where it has one, else all that matches
         pattern = _pattern(expression)
         match = pattern.search(page)
@@ -87,5 +104,81 @@ def _no_number(name: str) -> Any:
 def _pattern(expression: str) -> Any:
     pattern = patterns.compiled(expression)
     if pattern.groups > 1:
-        raise expressions.Invalid("pattern_groups")
+        raise Invalid("pattern_groups")
     return pattern
+
+
+def _of_type(context: Any) -> float:
+    """The place of an element among its siblings of the same name, which XPath cannot say without the name."""
+    node = context.context_node
+    return 1.0 + sum(1 for _one in node.itersiblings(node.tag, preceding=True))
+
+
+class _Translator(HTMLTranslator):
+    """Refuses what no stored page has, and knows a place by type also without a name: ".price:nth-of-type(2)"."""
+
+    def pseudo_never_matches(self, xpath: Any) -> Any:
+        raise ExpressionError("a page that is stored has none")
+
+    xpath_visited_pseudo = xpath_hover_pseudo = xpath_active_pseudo = pseudo_never_matches
+    xpath_focus_pseudo = xpath_target_pseudo = pseudo_never_matches
+
+    def xpath_first_of_type_pseudo(self, xpath: Any) -> Any:
+        return xpath.add_condition("of_type() = 1")
+
+    def xpath_nth_of_type_function(self, xpath: Any, function: Any) -> Any:
+        step, first = parse_series(function.arguments)
+        if not step:
+            return xpath.add_condition(f"of_type() = {first}")
+        return xpath.add_condition(f"(of_type() - {first}) mod {step} = 0 and (of_type() - {first}) div {step} >= 0")
+
+
+@lru_cache(maxsize=1_000)
+def compiled(selector: str) -> tuple[etree.XPath, str]:
+    """The path to the elements, and the attribute whose value is wanted instead of the text. Raises Invalid."""
+    check_length(selector)
+    try:
+        result = parse(selector)
+        attributes = {_attribute(one.pseudo_element) for one in result}
+        path = "|".join(_Translator().selector_to_xpath(one) for one in result)
+        compiled_path = etree.XPath(path, extensions={(None, "of_type"): _of_type})
+    except (SelectorError, ValueError, RecursionError, etree.XPathError):
+        raise Invalid("selector_syntax") from None
+    if len(attributes) > 1:
+        raise Invalid("selector_attributes")
+    return compiled_path, attributes.pop()
+
+
+def _in_html(selector: str, page: str) -> str | None:
+    """Return the text of the first element that matches, or its attribute; None where none does. Raises Invalid.
+
+    One inside a template counts where no other matches.
+    """
+    path, attribute = compiled(selector)
+    if _IS_XML.match(page):
+        page = _CDATA.sub(lambda match: html.escape(match[1]), page)
+    if (root := plain.tree(page)) is None:
+        return None
+    for table in root.iter("table"):  # as browsers do, whose selectors people copy
+        if rows := table.xpath("tr"):
+            body = etree.Element("tbody")
+            rows[0].addprevious(body)
+            body.extend(rows)
+    if not (elements := path(root)):
+        return None
+    element = next((one for one in elements if next(one.iterancestors(*_NOT_FOUND), None) is None), elements[0])
+    if attribute:
+        text = element.get(attribute, "")
+    else:  # somebody may want the price before, which is struck out
+        text = plain.of_element(element, is_value=True) or plain.of_element(element)
+        text = text or next(filter(None, map(element.get, _INSTEAD)), "")
+    return " ".join(text.split())
+
+
+def _attribute(pseudo: Any) -> str:
+    match pseudo:
+        case None:
+            return ""
+        case FunctionalPseudoElement(name="attr", arguments=[argument]) if argument.type == "IDENT":
+            return str(argument.value).lower()
+    raise Invalid("selector_pseudo")

@@ -13,7 +13,7 @@ from common.database.damaged import readable
 from common.forms.not_possible import shown_in
 from jobs import connections, kinds
 from jobs.changes import connections as changes
-from jobs.changes.connection_form import ConnectionForm
+from jobs.changes.connections import ConnectionForm
 from jobs.checks.recording import queue_of
 from jobs.models import Connection
 from people.access.requests import PersonRequest, made_once, person_action, person_form, person_page, posted

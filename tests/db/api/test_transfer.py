@@ -22,7 +22,7 @@ from common.redis import request_slots
 from common.redis.cache import Cache
 from counters import counting
 from events.inbound import addresses
-from events.inbound.forms import InboundForm
+from events.inbound.addresses import InboundForm
 from events.models import InboundAddress, Rule, Subscription, Topic
 from events.rules import changes
 from jobs import connections

@@ -10,7 +10,7 @@ from django.http import Http404
 from django.utils import timezone
 
 from events.inbound import addresses
-from events.inbound.forms import InboundForm
+from events.inbound.addresses import InboundForm
 from events.models import Event, InboundAddress
 from people.models import User
 from tests.db.api.conftest import Api

@@ -181,13 +181,13 @@ def test_a_check_says_nothing_of_secrets_that_were_entered_meanwhile(
     ada: User, github: HTTPReceiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     connection = make_connection(ada, secrets={"token": token("revoked")})
-    ask = connections.ask
+    ask = connections.ask_source
 
     def ask_slowly(*given: Any) -> Any:
         Connection.objects.update(version=7)
         return ask(*given)
 
-    monkeypatch.setattr(connections, "ask", ask_slowly)
+    monkeypatch.setattr(connections, "ask_source", ask_slowly)
     assert connections.check(connection) is not None
     connection.refresh_from_db()
     assert connection.state == "working"

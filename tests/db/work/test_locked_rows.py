@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from jobs.checks import failures
 from jobs.checks.kind import JOB
 from jobs.models import Job
 from notifications.deliveries.kind import DELIVERY
@@ -106,8 +105,8 @@ def test_a_check_that_failed_by_a_bug() -> None:
     busy, _ = jobs = list(Job.objects.order_by("id"))
     assert [[check(job).state for _ in range(3)][-1] for job in jobs] == ["dead"] * 2
     with locked("jobs_job", busy.id), impatient():
-        assert failures.note_missed(JOB) == 1
-    assert failures.note_missed(JOB) == 1
+        assert JOB.rescue() == 1
+    assert JOB.rescue() == 1
 
 
 def test_a_reminder_that_cannot_be_read() -> None:
