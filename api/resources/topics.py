@@ -155,7 +155,7 @@ def add_person(request: ApiRequest, slug: str, body: AddressBody) -> HttpRespons
     require_valid(form)
     try:
         subscription = subscriptions.add(topic, form.cleaned_data["address"])
-    except subscriptions.Full as refusal:
+    except subscriptions.TopicFull as refusal:
         raise invalid(FieldError("address", str(refusal), "refused")) from None
     return answer(fields_of(Added, subscription), 202)
 

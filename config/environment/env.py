@@ -100,7 +100,7 @@ _MOST_WAITS, _LONGEST_WAIT = 50, 7 * 86_400
 def retry_waits(prefix: str) -> dict[str, tuple[float, ...]]:
     """Seconds before each further try, by kind of provider: RETRY_WAITS_WEBHOOK=60,300,1800."""
     waits = {}
-    for name in [one for one in os.environ if one.startswith(prefix)]:
+    for name in {one.removesuffix("_FILE") for one in os.environ if one.startswith(prefix)}:
         given = [float(part[0]) for part in _parts(name, r"\d+", "a number of seconds", "60,300,1800")]
         if len(given) > _MOST_WAITS or not all(1 <= wait <= _LONGEST_WAIT for wait in given):
             problem = f"must be at most {_MOST_WAITS} waits in seconds, each from 1 to {_LONGEST_WAIT}"

@@ -262,7 +262,8 @@ def main() -> int:
     host, port = env.text("HOST", "127.0.0.1"), env.integer("PORT", 8000)
     _check_port(host, port)
     server = Server(host, port)
-    os.environ.setdefault("BASE_URL", server.address)
+    if "BASE_URL_FILE" not in os.environ:
+        os.environ.setdefault("BASE_URL", server.address)
     _load()
     signal.signal(signal.SIGINT, server.ask_to_stop)
     signal.signal(signal.SIGTERM, server.ask_to_stop)

@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 _MOST_AT_ONCE = 100
 
 
-class Full(NotPossible):
+class TopicFull(NotPossible):
     """The owner has added as many addresses as one topic takes."""
 
 
@@ -86,7 +86,7 @@ def leave(subscription_id: UUID) -> None:
 
 @transaction.atomic
 def add(topic: Topic, address: str) -> Subscription:
-    """Add whoever has an account with this address, on their inbox, where they are told so once. Raises Full.
+    """Add whoever has an account with this address, on their inbox, where they are told so once. Raises TopicFull.
 
     A worker looks for the account, so that the time of the answer tells nobody whether there is one. Without one, or
     where it has a subscription of its own already, ended or not, the address is kept and subscribes nobody. The owner
@@ -100,7 +100,7 @@ def add(topic: Topic, address: str) -> Subscription:
             problem = _(
                 "You have added %(most)s addresses, which is the limit. Open the topic, so that others can subscribe."
             )
-            raise Full(problem % {"most": grouped(settings.MOST_ADDED)})
+            raise TopicFull(problem % {"most": grouped(settings.MOST_ADDED)})
         listed = Subscription.objects.create(topic=topic, address=address)
     Subscription.objects.filter(id=listed.id).update(asked_at=Now())
     return listed

@@ -306,7 +306,7 @@ def test_there_is_a_limit_to_the_addresses_of_a_topic(topic: Topic, settings: Se
     settings.MOST_ADDED = 1
     add(topic, "one@example.org")
     add(topic, "one@example.org")
-    with pytest.raises(subscriptions.Full):
+    with pytest.raises(subscriptions.TopicFull):
         add(topic, "two@example.org")
 
 

@@ -238,6 +238,11 @@ def test_its_owner_makes_edits_and_deletes_it(browser: Client, client: Client, a
     assert not StatusPage.objects.exists()
 
 
+def test_who_has_no_watch_yet_is_led_to_making_one(browser: Client) -> None:
+    shown = browser.get("/watches/pages/new/").content.decode()
+    assert "No watches yet" in shown and 'href="/watches/new/"' in shown
+
+
 def test_an_incident_is_published_and_ended_in_its_owners_words(browser: Client, client: Client, ada: User) -> None:
     assert browser.get("/watches/pages/incidents/new/")["Location"] == "/watches/pages/new/"
     page, strange = make_page(ada), StatusPage.objects.create(user=make_user(), title="Strange")

@@ -222,12 +222,14 @@ def test_wrong_sends_at_once_are_refused(value: str, monkeypatch: pytest.MonkeyP
         env.sends_at_once("SENDS", 8)
 
 
-def test_waits_are_read_for_each_kind_of_provider(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_waits_are_read_for_each_kind_of_provider(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert env.retry_waits("WAITS_") == {}
+    (tmp_path / "waits").write_text("7\n")
+    monkeypatch.setenv("WAITS_SLACK_FILE", str(tmp_path / "waits"))
     monkeypatch.setenv("WAITS_WEBHOOK", "60, 300,1800")
     monkeypatch.setenv("WAITS_EMAIL", "5")
     monkeypatch.setenv("WAITS_NTFY", "")
-    assert env.retry_waits("WAITS_") == {"webhook": (60.0, 300.0, 1800.0), "email": (5.0,)}
+    assert env.retry_waits("WAITS_") == {"webhook": (60.0, 300.0, 1800.0), "email": (5.0,), "slack": (7.0,)}
 
 
 @pytest.mark.parametrize("value", ["0", "60,x", "1.5", "-5", "604801", ",".join(["1"] * 51)])
