@@ -13,13 +13,12 @@ from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, documents, fields_of, of
 from api.protocol.fields import Body, Instant, one_of
-from api.protocol.idempotency import transaction_of
 from api.protocol.problems import of_status, require_valid
 from people import teams
 from people.account.override_form import OverrideForm
 from people.models import CallOverride, Membership, Role
 from people.teams import on_call
-from people.user_lock import lock_in_transaction
+from people.user_lock import lock_user
 
 router = Router(tags=["teams"], auth=Bearer("schedules"))
 
@@ -105,8 +104,7 @@ def read_team(request: ApiRequest, team_id: int) -> HttpResponse:
 def create_override(request: ApiRequest, team_id: int, body: OverrideBody) -> HttpResponse:
     """Owners and members of the team may. Nobody is put on call who is not a member."""
     own = _own(request, team_id, changes=True)
-    with transaction_of(request):
-        lock_in_transaction(own.team)
+    with lock_user(own.team):
         typed = {"member": body.member_id, "begins_at": body.begins_at, "ends_at": body.ends_at}
         form = OverrideForm(typed, own.team)
         require_valid(form, lambda name: "member_id" if name == "member" else name)

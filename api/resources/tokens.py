@@ -1,7 +1,5 @@
 """The tokens of the account: make, rotate and revoke them."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Annotated
 from uuid import UUID
 
@@ -66,10 +64,13 @@ def create_token(request: ApiRequest, body: TokenBody) -> HttpResponse:
     require_valid(form)
     if body.expires_at is not None and body.expires_at <= timezone.now():
         raise invalid(FieldError("expires_at", "This time has passed. Choose a later one.", "passed"))
-    with _refusals():
-        row, token = tokens.create_by(
-            request.auth, form.cleaned_data["label"], form.cleaned_data["scopes"], body.expires_at
-        )
+    label, scopes = form.cleaned_data["label"], form.cleaned_data["scopes"]
+    try:
+        row, token = tokens.create_by(request.auth, label, scopes, body.expires_at)
+    except tokens.BeyondRights as refusal:
+        raise invalid(FieldError(refusal.field, str(refusal), "not_allowed")) from None
+    except tokens.Revoked:
+        raise unauthorised("This token has just been revoked.") from None
     row.refresh_from_db()
     shown = fields_of(TokenDocument, row) | {"token": token}
     return secret_answer(shown, 201, Location=f"{request.path}/{row.id}")
@@ -99,13 +100,3 @@ def revoke_token(request: ApiRequest, token_id: UUID) -> None:
 
 def _own(request: ApiRequest, token_id: UUID) -> ApiToken:
     return get_object_or_404(ApiToken, user=request.auth.user, id=token_id, revoked_at=None)
-
-
-@contextmanager
-def _refusals() -> Iterator[None]:
-    try:
-        yield
-    except tokens.BeyondRights as refusal:
-        raise invalid(FieldError(refusal.field, str(refusal), "not_allowed")) from None
-    except tokens.Revoked:
-        raise unauthorised("This token has just been revoked.") from None

@@ -13,10 +13,9 @@ from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of
 from api.protocol.fields import Body, Instant, Replacement, Texts, limited, shows
-from api.protocol.idempotency import transaction_of
 from api.protocol.problems import conflict, require_unchanged, require_valid
 from people.models import User
-from people.user_lock import lock_in_transaction, lock_user
+from people.user_lock import lock_user
 from schedules.firing import fire, holidays
 from schedules.inputs.holiday_form import HolidayForm
 from schedules.models import Holiday
@@ -57,10 +56,8 @@ def list_holidays(request: ApiRequest, page: Query[paging.PageParameters]) -> Ht
 @router.post("", response={201: HolidayDocument}, summary="Plan a holiday")
 def create_holiday(request: ApiRequest, body: HolidayBody) -> HttpResponse:
     """Slots from `first` to `last` are skipped, with the reason `holiday`. Announcements still arrive."""
-    user = request.auth.user
-    with transaction_of(request):
-        lock_in_transaction(user)
-        made = make(user, body)
+    with lock_user(request.auth.user):
+        made = make(request.auth.user, body)
     return answer(document(made), 201, Location=f"{request.path}/{made.id}")
 
 
