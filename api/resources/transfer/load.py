@@ -78,8 +78,9 @@ def written_file(user: User, now: datetime) -> str:
     members = [f"{to_json(name)}: {to_json(value)}" for name, value in head.items()]
     left_out = {"reminders": ~Q(made_by=None), "holidays": Q(last__lt=timezone.localdate(now, user.zone))}
     for name, section in SECTIONS.items():
-        entries = section.entries(section.rows(user).exclude(left_out.get(name, Q())))
-        members.append(f"{to_json(name)}: [" + ",".join("\n" + to_json(one) for one in entries) + "\n]")
+        rows = section.rows(user).exclude(left_out.get(name, Q())).order_by("id")
+        entries = ",".join("\n" + to_json(section.entry(row)) for row in rows)
+        members.append(f"{to_json(name)}: [{entries}\n]")
     return "{\n" + ",\n".join(members) + "\n}\n"
 
 
@@ -204,7 +205,7 @@ class _Loading:
         """The ids of the person's rows, by what makes two entries the same."""
         if section not in self._same:
             kind, contents = SECTIONS[section], dict[str, str]()
-            for one in kind.documents(kind.rows(self.user).order_by("id")):
+            for one in map(kind.document, kind.rows(self.user).order_by("id")):
                 with suppress(Problem):  # a damaged row is like no entry
                     contents[_compared(section, read(kind.body, one))] = one["id"]
             self._same[section] = contents

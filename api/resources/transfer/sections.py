@@ -3,14 +3,14 @@
 Files hold no secrets: documents do not show them, and whatever is added without one must be confirmed.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, TypeVar
 from uuid import UUID
 
-from django.db.models import QuerySet, Sum
+from django.db.models import QuerySet
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _, gettext_lazy
 from pydantic import BaseModel, Field, ValidationError
@@ -53,7 +53,6 @@ from watches import changes as watch_changes, inputs as watch_inputs
 from watches.models import Badge, StatusPage, Watch
 
 Entry = dict[str, Any]
-Documents = Iterable[Mapping[str, Any]]
 Read = TypeVar("Read", bound=BaseModel)
 
 
@@ -78,15 +77,15 @@ class Section:
     body: type[BaseModel]
     same: Iterable[str]
     rows: Callable[[User], QuerySet[Any]]
-    documents: Callable[[QuerySet[Any]], Documents]
+    document: Callable[[Any], Entry]
     add: Callable[[Taker, Any, UUID], UUID]
     restore: Callable[[Taker, UUID], object] | None = None
     refusal: Callable[[User], str] = lambda user: ""
     has_ids: bool = True
 
-    def entries(self, rows: QuerySet[Any]) -> Iterator[Entry]:
-        names = ("id", *self.body.model_fields)
-        return ({name: one[name] for name in names if name in one} for one in self.documents(rows.order_by("id")))
+    def entry(self, row: Any) -> Entry:
+        shown = self.document(row)
+        return {name: shown[name] for name in ("id", *self.body.model_fields) if name in shown}
 
     def lock(self, user: User) -> None:
         """Lock the person in the transaction. Raises a 422 problem if there is no room for one more."""
@@ -271,11 +270,6 @@ def _add_locked(make: Callable[[User, Any], Any], taker: Taker, body: BaseModel,
     return made
 
 
-def _counters(rows: QuerySet[Any]) -> Documents:
-    sums = rows.order_by("name").values("name").annotate(value=Sum("value"))
-    return ({"id": one["name"], "name": one["name"], "value": int(one["value"])} for one in sums)
-
-
 def _add_counter(taker: Taker, body: CounterEntry, key: UUID) -> UUID:
     counters.add(taker.user, body.name, body.value)
     return key
@@ -284,66 +278,64 @@ def _add_counter(taker: Taker, body: CounterEntry, key: UUID) -> UUID:
 SECTIONS = {
     "channels": Section(
         gettext_lazy("Channels"), ChannelEntry, AddressEntry.model_fields,
-        Channel.objects.for_user, partial(map, channels.document), _add_channel,
+        Channel.objects.for_user, channels.document, _add_channel,
     ),
     "connections": Section(
         gettext_lazy("Connections"), AddressEntry, AddressEntry.model_fields,
-        Connection.objects.for_user, partial(map, connections.document), _add_connection,
+        Connection.objects.for_user, connections.document, _add_connection,
     ),
     "topics": Section(
-        gettext_lazy("Topics"), TopicBody, ("slug",), Topic.objects.for_user,
-        partial(map, partial(_shown, TopicBody)),
+        gettext_lazy("Topics"), TopicBody, ("slug",), Topic.objects.for_user, partial(_shown, TopicBody),
         lambda taker, body, key: topics.make(taker.user, body).id,
     ),
     "subscriptions": Section(
         gettext_lazy("Subscriptions"), SubscriptionEntry, ("topic_id",),
         lambda user: Subscription.objects.for_user(user).current().select_related("topic"),
-        lambda rows: (_shown(SubscriptionEntry, one, name=one.topic.name) for one in rows),
-        _add_subscription,
+        lambda one: _shown(SubscriptionEntry, one, name=one.topic.name), _add_subscription,
     ),
     "inbound": Section(
         gettext_lazy("Inbound addresses"), InboundBody, ("label", "scheme", "signature", "event"),
-        InboundAddress.objects.for_user, partial(map, inbound.document), _add_inbound,
+        InboundAddress.objects.for_user, inbound.document, _add_inbound,
     ),
     "rules": Section(
         gettext_lazy("Rules"), RuleEntry, RuleBody.model_fields,
-        lambda user: Rule.objects.for_user(user).prefetch_related("channels"), partial(map, rules.document), _add_rule,
+        lambda user: Rule.objects.for_user(user).prefetch_related("channels"), rules.document, _add_rule,
         restore=lambda taker, key: rule_changes.restore(key),
         refusal=lambda user: rule_words.limit_reached() if rule_changes.limit_reached(user) else "",
     ),
     "reminders": Section(
         gettext_lazy("Reminders"), ReminderEntry, ScheduleBody.model_fields,
         lambda user: Schedule.objects.for_user(user).prefetch_related("channels"),
-        partial(map, schedules.document), _add_reminder,
+        schedules.document, _add_reminder,
         restore=lambda taker, key: editing.restore(key, taker.now, taker.user),
         refusal=lambda user: schedule_words.limit_reached() if editing.limit_reached(user) else "",
     ),
     # They name tags of reminders.
     "holidays": Section(
         gettext_lazy("Holidays"), HolidayBody, HolidayBody.model_fields,
-        lambda user: Holiday.objects.filter(user=user, ended_at=None), partial(map, holidays.document),
+        lambda user: Holiday.objects.filter(user=user, ended_at=None), holidays.document,
         partial(_add_locked, holidays.make),
     ),
     "watches": Section(
         gettext_lazy("Watches"), WatchEntry, WatchBody.model_fields,
         lambda user: Watch.objects.for_user(user).with_channels().select_related("user__ping_key"),
-        partial(map, watches.document), _add_watch,
+        watches.document, _add_watch,
         restore=lambda taker, key: watch_changes.restore(key),
         refusal=lambda user: watch_inputs.limit_reached() if watch_changes.limit_reached(user) else "",
     ),
     "badges": Section(
         gettext_lazy("Badges"), BadgeBody, BadgeBody.model_fields, Badge.objects.for_user,
-        partial(map, status_pages.badge_document), partial(_add_locked, status_pages.make_badge),
+        status_pages.badge_document, partial(_add_locked, status_pages.make_badge),
     ),
     "status_pages": Section(
         gettext_lazy("Status pages"), StatusPageEntry, StatusPageEntry.model_fields,
         lambda user: StatusPage.objects.for_user(user).prefetch_related("watches"),
-        lambda rows: (_shown(StatusPageEntry, page, watch_ids=status_pages.shown_ids(page)) for page in rows),
+        lambda page: _shown(StatusPageEntry, page, watch_ids=status_pages.shown_ids(page)),
         partial(_add_locked, status_pages.make),
     ),
     "counters": Section(
-        gettext_lazy("Counters"), CounterEntry, ("name",), Shard.objects.for_user, _counters, _add_counter,
-        has_ids=False,
+        gettext_lazy("Counters"), CounterEntry, ("name",), lambda user: Shard.objects.filter(user=user).one_of_each(),
+        lambda one: {"id": one.name, "name": one.name, "value": int(one.total)}, _add_counter, has_ids=False,
     ),
 }  # fmt: skip
 """In the order of the file, after the settings."""
