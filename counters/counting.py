@@ -12,10 +12,11 @@ from django.core.validators import RegexValidator
 from django.db import transaction
 from django.db.models import Sum
 from django.utils import timezone
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext as _, gettext_lazy
 
 from common.database import postgres
 from common.database.sums import Sums
+from common.forms.not_possible import NotPossible
 from counters.models import Rollup, Shard
 from people.models import User
 
@@ -27,7 +28,7 @@ LARGEST = 1_000_000_000
 
 NAME = "[-a-zA-Z0-9_]+"
 check_name = RegexValidator(
-    rf"^{NAME}\Z", _("Use only letters from a to z, digits, “-” and “_”, such as nightly-builds."), "name"
+    rf"^{NAME}\Z", gettext_lazy("Use only letters from a to z, digits, “-” and “_”, such as nightly-builds."), "name"
 )
 
 MINUTE, DAY = timedelta(minutes=1), timedelta(days=1)
@@ -47,16 +48,12 @@ RETURNING value + coalesce((SELECT sum(other.value) FROM counters_shard other
 """  # noqa: S608  # a constant
 
 
-class TooManyCounters(Exception):
-    """The person has as many counters as one may have."""
-
-
 def add(user: User, name: str, by: int) -> int:
-    """Add `by`, and return the value, which may lack concurrent additions. Raises TooManyCounters."""
+    """Add `by`, and return the value, which may lack concurrent additions. Raises NotPossible."""
     values = {"user": user.pk, "name": name, "number": random.randrange(SHARDS), "by": by}  # noqa: S311  # no secret
     row = postgres.execute(_ADD, values).fetchone()
     if row is None:
-        raise TooManyCounters
+        raise NotPossible(_("You have %(most)s counters, the limit. Delete one first.") % {"most": MOST})
     transaction.on_commit(partial(_rollups.add, (user.pk, name), by))
     return int(row.value)
 

@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from common.database import postgres
 from common.database.encryption import hashed
+from common.forms.not_possible import NotPossible
 from common.uuid7 import uuid7
 from locks.models import Lock
 from people.models import User
@@ -49,10 +50,6 @@ RETURNING fence
 """)
 
 
-class TooManyLocks(Exception):
-    """The person has as many names of locks as one may have."""
-
-
 @dataclass(frozen=True, slots=True)
 class Held:
     """A holding of the caller. `token` renews and releases it."""
@@ -70,7 +67,7 @@ class Taken:
 
 
 def acquire(user: User, name: str, ttl: float, holder: str = "") -> Held | Taken:
-    """Take the lock for `ttl` seconds, if nobody has it. Raises TooManyLocks."""
+    """Take the lock for `ttl` seconds, if nobody has it. Raises NotPossible."""
     token = secrets.token_urlsafe(24)
     about = {"user": user.pk, "name": name}
     new = {"id": uuid7(), "holder": holder, "hashed": hashed(token), "ttl": timedelta(seconds=ttl)}
@@ -79,7 +76,10 @@ def acquire(user: User, name: str, ttl: float, holder: str = "") -> Held | Taken
         return Held(token, int(fence))
     if row := postgres.execute(_HELD, about).fetchone():
         return Taken(*row)
-    raise TooManyLocks
+    raise NotPossible(
+        f"You have {MOST:,} names of locks, which is the limit. Use fewer: a name is forgotten "
+        f"{KEPT_DAYS} days after it was last held."
+    )
 
 
 def renew(user: User, name: str, token: str, ttl: float) -> int | None:

@@ -10,9 +10,7 @@ from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer
 from api.protocol.fields import Body, valid
-from api.protocol.problems import conflict
 from counters import counting
-from people.models import User
 
 router = Router(tags=["counters"], auth=Bearer("counters"))
 
@@ -52,15 +50,7 @@ def read_counter(request: ApiRequest, name: str) -> HttpResponse:
 def add_to_counter(request: ApiRequest, body: Addition) -> HttpResponse:
     """A name that is new begins at 0. In the answer, what others add at the same moment may be missing. With
     `Idempotency-Key`, a repeated request adds once."""
-    return answer({"name": body.name, "value": add(request.auth.user, body.name, body.by)})
-
-
-def add(user: User, name: str, by: int) -> int:
-    """The value then. Raises a 409 problem."""
-    try:
-        return counting.add(user, name, by)
-    except counting.TooManyCounters:
-        raise conflict(f"You have {counting.MOST:,} counters, which is the limit. Delete one, or use fewer.") from None
+    return answer({"name": body.name, "value": counting.add(request.auth.user, body.name, body.by)})
 
 
 @router.delete("/{slug:name}", response={204: None}, summary="Delete a counter")

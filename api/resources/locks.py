@@ -81,11 +81,7 @@ def list_locks(request: ApiRequest, page: Query[paging.PageParameters]) -> HttpR
 def acquire_lock(request: ApiRequest, body: Acquire) -> HttpResponse:
     """A free lock is yours for `ttl` seconds, counted from before you asked. Else the answer says who has it, and for
     how long. With `Idempotency-Key`, a repeated request gets the same answer."""
-    try:
-        taken = holding.acquire(request.auth.user, body.name, body.ttl, body.holder or request.auth.label)
-    except holding.TooManyLocks:
-        detail = f"You have {holding.MOST:,} names of locks, which is the limit. Use fewer: a name is forgotten"
-        raise conflict(f"{detail} {holding.KEPT_DAYS} days after it was last held.") from None
+    taken = holding.acquire(request.auth.user, body.name, body.ttl, body.holder or request.auth.label)
     if isinstance(taken, Held):
         acquired = Acquired(acquired=True, token=taken.token, fence=taken.fence, ttl=body.ttl)
         return secret_answer(acquired.model_dump())

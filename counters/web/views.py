@@ -13,6 +13,7 @@ from django.utils import timezone
 from django.utils.formats import time_format
 from django.utils.translation import gettext as _, gettext_lazy
 
+from common.forms.not_possible import shown_in
 from common.times import dates
 from counters import counting
 from counters.models import Shard
@@ -59,12 +60,8 @@ def counter_list(request: PersonRequest) -> HttpResponse:
         if counting.values(request.user, name):
             form.add_error("name", _("You have this counter already. Choose another name."))
         else:
-            try:
+            with shown_in(form):
                 counting.add(request.user, name, 0)
-            except counting.TooManyCounters:
-                text = _("You have %(most)s counters, the limit. Delete one first.")
-                form.add_error(None, text % {"most": counting.MOST})
-            else:
                 messages.success(request, _("“%(name)s” counts from 0.") % {"name": name})
                 return redirect("counters:detail", name)
     page = Paginator([*counting.values(request.user).items()], _PAGE).get_page(request.GET.get("page"))

@@ -178,6 +178,6 @@ def forget_account(user_id: int) -> None:
 
 def _inbox(user: User) -> Channel | None:
     """Made where they have removed it; None where they have as many channels as one may have."""
-    with suppress(NotPossible, changes.SecondInbox):
+    with suppress(NotPossible):
         changes.add_inbox(user)
     return Channel.objects.for_user(user).filter(provider="inbox").first()

@@ -44,7 +44,7 @@ class ChannelConflict(Exception):
     """The channel has changed since it was read, in another tab or by its service."""
 
 
-class SecondInbox(Exception):
+class SecondInbox(NotPossible):
     """The person already has an inbox; a second one would show each message twice."""
 
 
@@ -81,7 +81,7 @@ def add_at(user: User, kind: str, destination: Destination, label: str = "", cha
                 channel.save(force_insert=True)
         except IntegrityError as error:
             if "channel_one_inbox" in str(error):
-                raise SecondInbox from None
+                raise SecondInbox(_("You already have an inbox.")) from None
             raise
         return channel
 

@@ -94,8 +94,8 @@ def add(request: PersonRequest, kind: str) -> HttpResponse:
         try:
             cleaned, name = details.cleaned_data, label.cleaned_data["label"]
             channel = changes.add(request.user, kind, cleaned, name, request.made_as)
-        except changes.SecondInbox:
-            messages.info(request, _("You already have an inbox."))
+        except changes.SecondInbox as refusal:
+            messages.info(request, str(refusal))
             return redirect("notifications:channels")
         except NotPossible as refusal:
             details.add_error(None, str(refusal))

@@ -92,8 +92,6 @@ def add_channel(request: ApiRequest, body: NewChannel) -> HttpResponse:
     cleaned, label = documents.cleaned(body, user, visits=HEADER not in request.headers)
     try:
         channel = changes.add(user, body.kind, cleaned, label)
-    except changes.SecondInbox:
-        raise conflict("You already have an inbox.") from None
     except verification.CodeRefused as refusal:
         raise invalid(FieldError("fields", str(refusal), "refused")) from None
     return _new(Channel.objects.get(id=channel.id), 201, to_verify=channel.verified_at is None, reveals=True)

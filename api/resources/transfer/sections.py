@@ -19,7 +19,7 @@ from api.protocol import words
 from api.protocol.answers import fields_of
 from api.protocol.fields import Body, Instant, Texts
 from api.protocol.problems import FieldError, errors as errors_of, invalid, require_valid
-from api.resources import connections, counters, inbound, rules, status_pages, topics, watches
+from api.resources import connections, inbound, rules, status_pages, topics, watches
 from api.resources.channels import documents as channels
 from api.resources.counters import Name
 from api.resources.inbound import InboundBody
@@ -30,6 +30,7 @@ from api.resources.schedules.holidays import HolidayBody
 from api.resources.status_pages import BadgeBody
 from api.resources.topics import SubscriptionBody, TopicBody
 from api.resources.watches import WatchBody
+from counters import counting
 from counters.models import Shard
 from events.models import InboundAddress, Rule, Subscription, Topic
 from events.rules import changes as rule_changes, words as rule_words
@@ -271,7 +272,7 @@ def _add_locked(make: Callable[[User, Any], Any], taker: Taker, body: BaseModel,
 
 
 def _add_counter(taker: Taker, body: CounterEntry, key: UUID) -> UUID:
-    counters.add(taker.user, body.name, body.value)
+    counting.add(taker.user, body.name, body.value)
     return key
 
 
