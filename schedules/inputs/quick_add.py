@@ -19,8 +19,7 @@ from schedules.rules import InvalidRule, Timetable, civil, early
 class Reading:
     """The meaning of a line: values of the form's fields, and their timetable. Otherwise `error` says why not.
 
-    `choices` are lines that say what an unclear one may mean, each with its name. `parts` are those of an
-    `Understood`.
+    `choices` are lines that say what an unclear one may mean, each with its name. `parts` are those of a `Sentence`.
     """
 
     fields: dict[str, Any]
@@ -30,7 +29,6 @@ class Reading:
     choices: tuple[tuple[str, str], ...] = ()
     parts: tuple[tuple[str, bool], ...] = ()
     described: str = ""
-    early: tuple[int, ...] = ()
 
     @property
     def shown(self) -> dict[str, Any]:
@@ -59,7 +57,8 @@ def read(line: str, zone: str, now: datetime, needs_title: bool = False, country
     try:
         understood = sentences.read(line, now, civil.zone(zone).key, get_language())
         values = fields(understood)
-        if country and understood.names_working_days:
+        day = understood.sentence.day
+        if country and day and day.is_working:
             values |= _without_holidays(values, country)
         if needs_title and "title" not in values:
             raise NotUnderstood("title", line)
@@ -69,10 +68,8 @@ def read(line: str, zone: str, now: datetime, needs_title: bool = False, country
     if not form.is_valid() or form.timetable is None:
         return Reading({}, error=form.problem)
     next_slot = form.timetable.next_after(now, form.work)
-    described = early.describe(form.described, understood.early)
-    return Reading(
-        values, form.timetable, next_slot, parts=understood.parts, described=described, early=understood.early
-    )
+    described = early.describe(form.described, understood.sentence.early)
+    return Reading(values, form.timetable, next_slot, parts=understood.sentence.parts, described=described)
 
 
 def _without_holidays(values: dict[str, Any], country: str) -> dict[str, str]:
@@ -90,23 +87,24 @@ def only_time(line: str, zone: str, now: datetime, language: str) -> dict[str, A
     """
     offered = language if language in sentences.languages() else "en"
     understood = sentences.read(line, now, civil.zone(zone).key, offered)
-    if understood.title:
-        raise NotUnderstood("rest", understood.title)
+    if understood.sentence.title:
+        raise NotUnderstood("rest", understood.sentence.title)
     return fields(understood)
 
 
 def other_time(title: str, timetable: Timetable, now: datetime) -> Reading | None:
     """The meaning of a title that holds another time than `timetable`; None for most titles."""
     try:
-        understood = sentences.read(title, now, timetable.rule.timezone, get_language())
+        sentence = sentences.read(title, now, timetable.rule.timezone, get_language()).sentence
     except (NotUnderstood, InvalidRule):
         return None
     reading = read(title, timetable.rule.timezone, now, needs_title=True)
-    if not understood.names_time or reading.timetable is None or reading.next is None:
+    names_time = sentence.times or sentence.wait or sentence.every
+    if not names_time or reading.timetable is None or reading.next is None:
         return None
     if reading.timetable.rule.kind != "once":
         is_other = timetable.rule.kind == "once"
-    elif understood.names_day:
+    elif sentence.day or sentence.wait:
         is_other = timetable.next_after(reading.next - civil.TICK) != reading.next
     else:
         slots = (reading.next, timetable.next_after(now) or now)
@@ -116,15 +114,15 @@ def other_time(title: str, timetable: Timetable, now: datetime) -> Reading | Non
 
 def fields(understood: Understood) -> dict[str, Any]:
     """Typed values of the form of a reminder, with civil times. Without a title, that field is left as it is."""
-    values: dict[str, Any] = {"time_zone": understood.zone} | ({"title": understood.title} if understood.title else {})
-    values |= {"body": understood.body} if understood.body else {}
-    values |= {"early": [*understood.early]} if understood.early else {}
-    timing = understood.timing
+    sentence, timing = understood.sentence, understood.timing
+    values: dict[str, Any] = {"time_zone": understood.zone}
+    values |= {name: value for name in ("title", "body") if (value := getattr(sentence, name))}
+    values |= {"early": [*sentence.early]} if sentence.early else {}
     if isinstance(timing, datetime):
         return values | {"kind": "once", "at": timing.isoformat()}
     starts = understood.starts
-    values |= {"starts_at": starts, "ends_at": understood.ends, "max_count": understood.count}
-    values |= {"after_done": True} if understood.after_done else {}
+    values |= {"starts_at": starts, "ends_at": understood.ends, "max_count": sentence.count}
+    values |= {"after_done": True} if sentence.after_done else {}
     if isinstance(timing, tuple):
         return values | {"kind": "interval", "every": timing[0], "unit": timing[1], "anchor": starts}
     if isinstance(timing, str):

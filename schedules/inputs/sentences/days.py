@@ -1,4 +1,4 @@
-"""The values of pieces: days as they are written, the dates that they mean, times of day; and what a line means."""
+"""The values of pieces: days as they are written, the dates that they mean, and times of day."""
 
 from __future__ import annotations
 
@@ -214,26 +214,3 @@ def later(moment: datetime, steps: Iterable[Step]) -> datetime:
         else:
             moment += relativedelta(**{unit: number})
     return moment
-
-
-@dataclass(frozen=True)
-class Understood:
-    """`timing` is a civil time (once), a step of minutes or hours, a repetition or a cron expression.
-
-    The window is civil. `title` is what is left of the line; it may be empty. `body` are the words of a span, whose
-    start is the time. `parts` are those of the line, each with whether its words were used for the timing.
-    """
-
-    title: str
-    timing: datetime | Timing
-    zone: str
-    starts: datetime | None = None
-    ends: datetime | None = None
-    count: int | None = None
-    body: str = ""
-    parts: tuple[tuple[str, bool], ...] = ()
-    after_done: bool = False
-    early: tuple[int, ...] = ()
-    names_day: bool = False
-    names_time: bool = False
-    names_working_days: bool = False

@@ -1,6 +1,6 @@
 """The meaning of a line: a time, an interval, a repetition or a cron expression, within a window."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta
 
 from django.utils.translation import gettext as _
@@ -14,7 +14,6 @@ from schedules.inputs.sentences.days import (
     Step,
     Times,
     Timing,
-    Understood,
     later,
 )
 from schedules.inputs.sentences.hints import NotUnderstood
@@ -33,6 +32,20 @@ _EXCLUDED = {
 }
 
 
+@dataclass(frozen=True)
+class Understood:
+    """`timing` is a civil time (once), a step of minutes or hours, a repetition or a cron expression.
+
+    The window is civil. `sentence` has the title, which may be empty.
+    """
+
+    sentence: Sentence
+    timing: datetime | Timing
+    zone: str
+    starts: datetime | None = None
+    ends: datetime | None = None
+
+
 def read(line: str, instant: datetime, zone: str, language: str = "en") -> Understood:
     """The meaning of `line` at an aware `instant` for somebody in the IANA `zone`; beside English, in their `language`.
 
@@ -47,17 +60,7 @@ def read(line: str, instant: datetime, zone: str, language: str = "en") -> Under
         if meaning.sentence.zone not in ("", zone):
             # Which day it is there may differ.
             meaning = _Meaning(line, instant, meaning.sentence.zone, language)
-        understood, sentence = meaning.understood(), meaning.sentence
-        return replace(
-            understood,
-            body=sentence.body,
-            parts=sentence.parts,
-            after_done=sentence.after_done,
-            names_working_days=bool(sentence.day and sentence.day.is_working),
-            early=sentence.early,
-            names_day=bool(sentence.day or sentence.wait),
-            names_time=bool(sentence.times or sentence.wait or sentence.every),
-        )
+        return meaning.understood()
     except (NotUnderstood, InvalidRule):
         raise
     except (OverflowError, ValueError):  # beyond the years of datetime
@@ -107,7 +110,7 @@ class _Meaning:
 
     def _at(self, moment: datetime) -> Understood:
         if self.sentence.offset is None:
-            return Understood(self.sentence.title, moment, self.zone)
+            return Understood(self.sentence, moment, self.zone)
         return self._at_instant(moment.replace(tzinfo=UTC) - timedelta(minutes=self.sentence.offset), True)
 
     def _at_instant(self, instant: datetime, is_exact: bool) -> Understood:
@@ -117,8 +120,8 @@ class _Meaning:
         at = civil.local(zone, instant)
         if civil.first_instant(zone, at) != instant:
             # The clock shows this time twice, and a reminder fires the first time.
-            return Understood(self.sentence.title, instant.replace(tzinfo=None), "UTC")
-        return Understood(self.sentence.title, at, self.zone)
+            return Understood(self.sentence, instant.replace(tzinfo=None), "UTC")
+        return Understood(self.sentence, at, self.zone)
 
     def _once(self) -> Understood:
         sentence, day = self.sentence, self.sentence.day
@@ -323,7 +326,7 @@ class _Meaning:
             ends = later(starts or self.now.replace(second=0, microsecond=0), [sentence.lasts]) - _MINUTE
         if ends and ends < since:
             raise NotUnderstood("passed", sentence.timing)
-        return Understood(sentence.title, timing, self.zone, starts, ends, sentence.count)
+        return Understood(sentence, timing, self.zone, starts, ends)
 
     def _starts(self) -> datetime | None:
         """Without a day, steps of months or years begin one step from now."""

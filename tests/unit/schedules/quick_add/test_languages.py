@@ -79,9 +79,9 @@ def test_a_fourth_language_is_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyP
     (tmp_path / "data/nl.toml").write_text(DUTCH, encoding="utf-8")
     monkeypatch.setattr(pieces, "DATA", tmp_path / "data")
     found = read("tandarts morgen om 9 uur", NOW, "Europe/Amsterdam", "nl")
-    assert (found.title, f"{found.timing}") == ("tandarts", "2026-11-19 09:00:00")
+    assert (found.sentence.title, f"{found.timing}") == ("tandarts", "2026-11-19 09:00:00")
     found = read("over tweeentwintig dagen paspoort", NOW, "Europe/Amsterdam", "nl")
-    assert (found.title, f"{found.timing}") == ("paspoort", "2026-12-10 09:00:00")
+    assert (found.sentence.title, f"{found.timing}") == ("paspoort", "2026-12-10 09:00:00")
     with pytest.raises(NotUnderstood) as caught:
         read("binnenkort morgen", NOW, "Europe/Amsterdam", "nl")
     assert caught.value.code == "vague"

@@ -223,7 +223,7 @@ def test_a_piece_of_a_time_never_slides_into_the_title() -> None:
         except NotUnderstood:
             assert "REFUSE" in meanings, (line, cause)
             continue
-        assert understood.title == title, (line, cause)
+        assert understood.sentence.title == title, (line, cause)
         assert f"{understood.timing}"[:16].removesuffix(" 09:00") in meanings.split(" | "), (line, cause)
 
 
@@ -240,7 +240,7 @@ def test_ordinary_words_and_amounts_stay_in_the_title(language: str, titles: str
     for title in titles.split(" | "):
         for line in (f"{title} {when}", f"{when} {title}"):
             understood = read(line, WEDNESDAY, BERLIN, language)
-            assert (understood.title, f"{understood.timing}") == (title, "2026-11-19 10:00:00")
+            assert (understood.sentence.title, f"{understood.timing}") == (title, "2026-11-19 10:00:00")
 
 
 def test_an_empty_and_a_long_line_are_refused_and_each_hint_is_used() -> None:
