@@ -4,12 +4,9 @@ The id of a reminder follows from that of the calendar's and from the event, so 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID, uuid5
-
-from django.db.models import QuerySet
 
 from common.texts import languages
 from jobs.kinds.base import Ask
@@ -23,23 +20,10 @@ from schedules.parts import words
 from work.broker.wakes import publish_after_commit
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
-    """Entries that are new and changed, the keys that ended, and all keys that stay. `is_first`: nothing is remembered,
-    so that reminders with other keys end too."""
+def apply(ask: Ask, written: Sequence[Entry], ended: Sequence[str], memory: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Make and change reminders, and end those with these keys; at the first check all whose keys are not in `memory`.
 
-    new: Sequence[Entry]
-    changed: Sequence[Entry]
-    ended: Sequence[str]
-    staying: set[str]
-    is_first: bool
-
-    def __bool__(self) -> bool:
-        return bool(self.new or self.changed or self.ended or self.is_first)
-
-
-def apply(ask: Ask, changes: Changes, memory: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Nothing where the calendar's own reminder was deleted, or is for an audience.
+    Nothing where the calendar's own reminder was deleted, or is for an audience.
 
     Returns the memory without what could not be made, if that is anything: the next check tries again.
     """
@@ -49,23 +33,19 @@ def apply(ask: Ask, changes: Changes, memory: Mapping[str, Any]) -> dict[str, An
         return None
     now = lock_at_once(ask.user_id)
     made = Schedule.objects.filter(made_by=calendar).prefetch_related("channels")
-    entries = {uuid5(calendar.id, entry.key): entry for entry in [*changes.new, *changes.changed]}
-    ended = _ended(calendar, changes, made)
-    stored = made.in_bulk([*entries, *ended])
-    for schedule_id in sorted(ended & stored.keys()):
+    entries = {uuid5(calendar.id, entry.key): entry for entry in written}
+    over = {uuid5(calendar.id, key) for key in ended}
+    if ask.memory is None:
+        staying = [uuid5(calendar.id, key) for key in memory["events"]]
+        over = set(made.filter(deleted_at=None).exclude(id__in=staying).values_list("id", flat=True))
+    stored = made.in_bulk([*entries, *over])
+    for schedule_id in sorted(over & stored.keys()):
         if stored[schedule_id].deleted_at is None:
             editing.delete(schedule_id, now)
     if not (left_out := _write(calendar, entries, stored, now)):
         return None
     _note_left_out(ask, calendar, left_out, now)
     return {**memory, "events": {key: value for key, value in memory["events"].items() if key not in left_out}}
-
-
-def _ended(calendar: Schedule, changes: Changes, made: QuerySet[Schedule]) -> set[UUID]:
-    if not changes.is_first:
-        return {uuid5(calendar.id, key) for key in changes.ended}
-    staying = [uuid5(calendar.id, key) for key in changes.staying]
-    return set(made.filter(deleted_at=None).exclude(id__in=staying).values_list("id", flat=True))
 
 
 def _write(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from functools import partial
 from typing import Any, ClassVar
@@ -23,7 +22,7 @@ from jobs.reasons import JobCode
 from schedules.job_kinds import calendar_file
 from schedules.job_kinds.calendar_events import Entry, ReminderTimes, wanted
 from schedules.job_kinds.calendar_file import FileEvent
-from schedules.job_kinds.calendar_reminders import Changes, apply
+from schedules.job_kinds.calendar_reminders import apply
 from work.reasons import FORMATS, Codes, Reason
 
 MOST = 500
@@ -87,66 +86,33 @@ class CalendarForm(forms.Form):
     tell = forms.BooleanField(label=gettext_lazy("Tell me which events are new, changed or gone"), required=False)
 
 
-@dataclass(frozen=True, slots=True)
-class _Memory:
-    """Of the last check: for each key its digest and when it is over (None: it repeats), which keys seemed gone, and
-    how long it has brought nothing."""
-
-    events: Mapping[str, list[Any]]
-    gone: str = ""
-    silence: Mapping[str, Any] | None = None
-
-    @classmethod
-    def read(cls, memory: Any) -> _Memory:
-        return cls({}) if memory is None else cls(**memory)
-
-    def silence_before(self, has_events: bool) -> Mapping[str, Any] | None:
-        """A calendar that is empty from the start does not count as one that brings nothing."""
-        return self.silence or (silence.BROUGHT if has_events or self.events else None)
-
-    def ends(self) -> dict[str, datetime]:
-        """When each event is over that does not repeat."""
-        return {key: datetime.fromisoformat(at) for key, (_digest, at) in self.events.items() if at is not None}
-
-
 class _Comparison:
-    """The entries of a calendar beside those that are remembered, by keys where there are no entries."""
+    """The entries of a calendar beside those that are remembered, by keys where there are no entries.
 
-    def __init__(self, before: _Memory, entries: Sequence[Entry], over: set[str], now: datetime) -> None:
-        ends, events = before.ends(), before.events
+    `before`: for each key its digest and when it is over (None: it repeats).
+    """
+
+    def __init__(
+        self, before: Mapping[str, Sequence[Any]], entries: Sequence[Entry], over: set[str], now: datetime
+    ) -> None:
+        ends = {key: datetime.fromisoformat(at) for key, (_digest, at) in before.items() if at is not None}
         passed = {key for key, at in ends.items() if at <= now}
-        absent = events.keys() - {entry.key for entry in entries}
-        self.new = [entry for entry in entries if entry.key not in events]
-        self.differ = [entry for entry in entries if events.get(entry.key, [entry.digest])[0] != entry.digest]
+        absent = before.keys() - {entry.key for entry in entries}
+        ended = {key: min(ends.get(key, now), now) for key in sorted(absent & (over | passed))}
+        since = now - _RETAINED
+        self.new = [entry for entry in entries if entry.key not in before]
+        self.differ = [entry for entry in entries if before.get(entry.key, [entry.digest])[0] != entry.digest]
+        # Of an event that repeats, and of whose dates each one has its turn, the next is not news.
+        self.changed = [entry for entry in self.differ if entry.key not in passed]
         self.gone = sorted(absent - over - passed)
-        self._over = {key: min(ends.get(key, now), now) for key in sorted(absent & (over | passed))}
-        self._events, self._passed, self._since = events, passed, now - _RETAINED
-
-    @property
-    def changed(self) -> list[Entry]:
-        """Of an event that repeats, and of whose dates each one has its turn, the next is not news."""
-        return [entry for entry in self.differ if entry.key not in self._passed]
-
-    @property
-    def old(self) -> list[str]:
-        return [key for key, at in self._over.items() if at < self._since]
-
-    @property
-    def retained(self) -> dict[str, list[Any]]:
-        """As they are remembered: what is over, but whose message may still wait for the end of quiet hours."""
-        return {key: [self._events[key][0], at.isoformat()] for key, at in self._over.items() if at >= self._since}
-
-    @property
-    def is_news(self) -> bool:
-        return bool(self.new or self.changed or self.gone)
+        self.old = [key for key, at in ended.items() if at < since]
+        # The message of what is over may still wait for the end of quiet hours.
+        self.retained = {key: [before[key][0], at.isoformat()] for key, at in ended.items() if at >= since}
+        self.counts = {"new": len(self.new), "changed": len(self.changed), "ended": len(self.gone)}
 
     def placeholders(self) -> dict[str, str]:
-        return {
-            "new": str(len(self.new)),
-            "changed": str(len(self.changed)),
-            "ended": str(len(self.gone)),
-            "events": _named(_("New: %(title)s"), self.new) + _named(_("Changed: %(title)s"), self.changed),
-        }
+        events = _named(_("New: %(title)s"), self.new) + _named(_("Changed: %(title)s"), self.changed)
+        return {name: str(count) for name, count in self.counts.items()} | {"events": events}
 
 
 class CalendarSync(JobKind):
@@ -191,39 +157,31 @@ class CalendarSync(JobKind):
         times, events = _reminder_times(ask.payload), [FileEvent.from_json(one) for one in value["events"]]
         assert times is not None  # noqa: S101 - the check has refused it
         result = wanted(events, times, ask.zone, ask.now, ask.budget)
-        entries, before = result.entries[:MOST], _Memory.read(ask.memory)
-        compared = _Comparison(before, entries, result.over, ask.now)
-        alive = len(before.events) - len(compared.retained) - len(compared.old)
+        entries, before = result.entries[:MOST], {"events": {}, "gone": "", "silence": None} | (ask.memory or {})
+        compared = _Comparison(before["events"], entries, result.over, ask.now)
+        alive = len(before["events"]) - len(compared.retained) - len(compared.old)
         gone = " ".join(compared.gone)
-        if len(compared.gone) * 2 > alive and before.gone != gone:
-            return Nothing(
-                Reason(CalendarCode.MANY_GONE, gone=len(compared.gone), known=alive),
-                {"events": dict(before.events), "gone": gone, "silence": before.silence},
-            )
-        silence_before = before.silence_before(bool(value["events"]))
+        if len(compared.gone) * 2 > alive and before["gone"] != gone:
+            reason = Reason(CalendarCode.MANY_GONE, gone=len(compared.gone), known=alive)
+            return Nothing(reason, before | {"gone": gone})
+        # A calendar that is empty from the start does not count as one that brings nothing.
+        was_silent = before["silence"] or (silence.BROUGHT if value["events"] or before["events"] else None)
         remembered = {
             entry.key: [entry.digest, None if entry.repeats else entry.next_slot.isoformat()] for entry in entries
         }
         memory = {
             "events": compared.retained | remembered,
-            "silence": silence.follow(silence_before, ask.now, brings=bool(entries)),
+            "silence": silence.follow(was_silent, ask.now, brings=bool(entries)),
         }
-        changes = Changes(
-            compared.new,
-            compared.differ,
-            [*compared.gone, *compared.old],
-            remembered.keys() | compared.retained.keys(),
-            ask.memory is None,
-        )
-        counts = {"new": len(compared.new), "changed": len(compared.changed), "ended": len(compared.gone)}
-        reason = Reason(CalendarCode.CHECKED, count=len(entries), **counts)
+        reason = Reason(CalendarCode.CHECKED, count=len(entries), **compared.counts)
         if (rest := _not_taken(result.unfit, max(0, len(result.entries) - MOST) + value["dropped"])) is not None:
             reason = reason.then(rest)
-        effect = partial(apply, ask, changes, memory) if changes else None
-        if ask.payload.get("tell") and compared.is_news:
-            return Say(reason, compared.placeholders(), memory, effect=effect, changes_reminders=effect is not None)
-        decision = Nothing(reason, memory, effect, changes_reminders=effect is not None)
-        return silence.told(decision, silence_before, memory["silence"])
+        written, ended = [*compared.new, *compared.differ], [*compared.gone, *compared.old]
+        changes = bool(written or ended or ask.memory is None)
+        effect = partial(apply, ask, written, ended, memory) if changes else None
+        if ask.payload.get("tell") and any(compared.counts.values()):
+            return Say(reason, compared.placeholders(), memory, effect=effect, changes_reminders=changes)
+        return silence.told(Nothing(reason, memory, effect, changes_reminders=changes), was_silent, memory["silence"])
 
 
 def _reminder_times(payload: Mapping[str, Any]) -> ReminderTimes | None:

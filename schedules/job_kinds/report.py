@@ -22,24 +22,16 @@ from people.models import User
 from schedules.job_kinds import report_queries as queries
 from work.reasons import FORMATS, Codes, Reason, sentence
 
-PERIODS = {"day": 1, "week": 7, "month": 30}
 ME, EVERYBODY = "me", "everybody"
 _HEADS = {"sent": gettext_lazy("Sent"), "failed": gettext_lazy("Failed"), "coming": gettext_lazy("In the next 7 days")}
 
-_OF_PERSON = {
-    "day": gettext_lazy("your last day"),
-    "week": gettext_lazy("your last week"),
-    "month": gettext_lazy("your last month"),
-    "": gettext_lazy("your last days"),
+# Of each period the days, its name in the suggested title ("Your week: …"), and its summary for one and for everybody.
+_PERIODS = {
+    "day": (1, gettext_lazy("day"), gettext_lazy("your last day"), gettext_lazy("everybody's last day")),
+    "week": (7, gettext_lazy("week"), gettext_lazy("your last week"), gettext_lazy("everybody's last week")),
+    "month": (30, gettext_lazy("month"), gettext_lazy("your last month"), gettext_lazy("everybody's last month")),
 }
-_OF_EVERYBODY = {
-    "day": gettext_lazy("everybody's last day"),
-    "week": gettext_lazy("everybody's last week"),
-    "month": gettext_lazy("everybody's last month"),
-    "": gettext_lazy("everybody's last days"),
-}
-# As the suggested title names them: "Your week: …".
-_PERIODS = {"day": gettext_lazy("day"), "week": gettext_lazy("week"), "month": gettext_lazy("month")}
+_UNKNOWN_PERIOD = (0, "", gettext_lazy("your last days"), gettext_lazy("everybody's last days"))
 
 FORMATS["days"] = lambda days: ngettext("the last day", "the last %(count)s days", days) % {"count": days}
 FORMATS["counted"] = lambda count: (
@@ -117,16 +109,15 @@ class Report(JobKind):
         return {**cleaned, "of": cleaned["of"] or ME}
 
     def summary(self, payload: Mapping[str, Any]) -> str:
-        period = payload.get("period")
-        period = period if isinstance(period, str) and period in PERIODS else ""
-        return str((_OF_EVERYBODY if payload.get("of") == EVERYBODY else _OF_PERSON)[period])
+        _days, _name, of_person, of_everybody = _PERIODS.get(str(payload.get("period")), _UNKNOWN_PERIOD)
+        return str(of_everybody if payload.get("of") == EVERYBODY else of_person)
 
     def check(self, ask: Ask, fetch: Fetch) -> Found | Later | Refused:
         period, of = ask.payload.get("period"), ask.payload.get("of", ME)
-        if not isinstance(period, str) or period not in PERIODS or of not in (ME, EVERYBODY):
+        if not isinstance(period, str) or period not in _PERIODS or of not in (ME, EVERYBODY):
             return Refused(Reason(JobCode.UNREADABLE_PAYLOAD, problem=Reason(ReportCode.NO_PERIOD)))
-        end = ask.slot
-        start = civil_time.first_instant(ask.zone, civil_time.local(ask.zone, end) - timedelta(days=PERIODS[period]))
+        end, length = ask.slot, timedelta(days=_PERIODS[period][0])
+        start = civil_time.first_instant(ask.zone, civil_time.local(ask.zone, end) - length)
         if of == ME:
             return Found(_as_json(queries.of_person(ask.user_id, start, end)))
         if not persist(lambda: User.objects.get(pk=ask.user_id).sees_everybody):
@@ -134,28 +125,20 @@ class Report(JobKind):
         return Found(_as_json(queries.of_everybody(start, end)))
 
     def decide(self, ask: Ask, value: Any) -> Say | Nothing:
-        period = ask.payload["period"]
+        days, period, *_of = _PERIODS[ask.payload["period"]]
         if "providers" in value:
             sent, failed = (sum(row[at] for row in value["providers"]) for at in (1, 2))
-            seen = Reason(ReportCode.CHECKED_ALL, days=PERIODS[period], sent=sent, failed=failed, dead=value["dead"])
+            seen = Reason(ReportCode.CHECKED_ALL, days=days, sent=sent, failed=failed, dead=value["dead"])
             text, coming = _text_of_everybody(value, ask.zone), 0
         else:
             sent, failed, coming = (value[part]["count"] for part in _HEADS)
-            seen = Reason(ReportCode.CHECKED, days=PERIODS[period], sent=sent, failed=failed)
+            seen = Reason(ReportCode.CHECKED, days=days, sent=sent, failed=failed)
             text = _text_of_person(value, ask.payload.get("without") or [], ask.zone)
         if ask.payload.get("only_failed") and not failed:
             return Nothing(seen)
-        counted = FORMATS["counted"]
-        return Say(
-            seen,
-            {
-                "report": text,
-                "sent": counted(sent),
-                "failed": counted(failed),
-                "coming": counted(coming),
-                "period": str(_PERIODS[period]),
-            },
-        )
+        counts = {"sent": sent, "failed": failed, "coming": coming}
+        counted = {name: FORMATS["counted"](count) for name, count in counts.items()}
+        return Say(seen, counted | {"report": text, "period": str(period)})
 
 
 def _as_json(counts: dict[str, Any]) -> Any:
