@@ -8,7 +8,7 @@ from bisect import bisect_left
 from calendar import monthrange
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime, timedelta
 from functools import lru_cache
 from typing import Any, ClassVar, Self
 from zoneinfo import ZoneInfo
@@ -40,23 +40,18 @@ def read_day(day: object, short: object) -> tuple[int, str]:
 
 @dataclass(frozen=True)
 class DatedRule(CivilRule):
-    """At `time` on each date that it `is_on`."""
+    """At the time of `repetition`, whose interval is 1, on each date that it `is_on`."""
 
-    time: time
+    repetition: Repetition
 
     @abstractmethod
     def is_on(self, day: date) -> bool: ...
 
-    @property
-    @abstractmethod
-    def repetition(self) -> Repetition:
-        """The same as a calendar rule."""
-
     def data(self) -> dict[str, Any]:
-        return {"time": f"{self.time:%H:%M}"}
+        return {"time": f"{self.repetition.time:%H:%M}"}
 
     def next_civil(self, after: datetime, work: Work) -> datetime:
-        due = datetime.combine(after, self.time)
+        due = datetime.combine(after, self.repetition.time)
         while due <= after or not self.is_on(due.date()):
             due += _DAY
         return due
@@ -70,89 +65,65 @@ class DatedRule(CivilRule):
         return slots[bisect_left(slots, begin) : bisect_left(slots, end)]
 
 
-@dataclass(frozen=True)
 class Daily(DatedRule):
-    """Every date of the calendar at `time`."""
-
     kind: ClassVar[str] = "daily"
     parameters: ClassVar[tuple[str, ...]] = ("time",)
 
     @classmethod
     def read(cls, data: Mapping[str, Any], timezone: str) -> Self:
-        return cls(timezone, fields.time_of_day(data))
+        return cls(timezone, Repetition("DAILY", 1, fields.time_of_day(data)))
 
     def is_on(self, day: date) -> bool:
         return True
 
-    @property
-    def repetition(self) -> Repetition:
-        return Repetition("DAILY", 1, self.time)
 
-
-@dataclass(frozen=True)
 class Weekly(DatedRule):
-    """`days` of the week, 0 for Monday, sorted, without repeats, at `time`."""
-
     kind: ClassVar[str] = "weekly"
     parameters: ClassVar[tuple[str, ...]] = ("time", "days")
 
-    days: tuple[int, ...]
-
     @classmethod
     def read(cls, data: Mapping[str, Any], timezone: str) -> Self:
-        return cls(timezone, fields.time_of_day(data), read_days(data.get("days")))
+        return cls(timezone, Repetition("WEEKLY", 1, fields.time_of_day(data), read_days(data.get("days"))))
 
     def data(self) -> dict[str, Any]:
-        return super().data() | {"days": list(self.days)}
+        return super().data() | {"days": list(self.repetition.days)}
 
     def is_on(self, day: date) -> bool:
-        return day.weekday() in self.days
-
-    @property
-    def repetition(self) -> Repetition:
-        return Repetition("WEEKLY", 1, self.time, self.days)
+        return day.weekday() in self.repetition.days
 
 
-@dataclass(frozen=True)
 class Monthly(DatedRule):
-    """`day` of the month (-1: the last) at `time`; a month without it uses its last day or skips (`short`)."""
-
     kind: ClassVar[str] = "monthly"
     parameters: ClassVar[tuple[str, ...]] = ("time", "day", "short")
 
-    day: int
-    short: str
-
     @classmethod
     def read(cls, data: Mapping[str, Any], timezone: str) -> Self:
-        return cls(timezone, fields.time_of_day(data), *read_day(data.get("day"), data.get("short", "last")))
+        at, (day, short) = fields.time_of_day(data), read_day(data.get("day"), data.get("short", "last"))
+        return cls(timezone, Repetition("MONTHLY", 1, at, day=day, short=short))
 
     def data(self) -> dict[str, Any]:
-        return super().data() | {"day": "last" if self.day == -1 else self.day, "short": self.short}
+        day = self.repetition.day
+        return super().data() | {"day": "last" if day == -1 else day, "short": self.repetition.short}
 
     def is_on(self, day: date) -> bool:
-        if day.day < _SHORTEST or day.day == self.day:
-            return day.day == self.day
+        named = self.repetition.day
+        if day.day < _SHORTEST or day.day == named:
+            return day.day == named
         is_last = day.day == monthrange(day.year, day.month)[1]
-        return is_last and (self.day == -1 or (self.day > day.day and self.short == "last"))
-
-    @property
-    def repetition(self) -> Repetition:
-        return Repetition("MONTHLY", 1, self.time, day=self.day, short=self.short)
+        return is_last and (named == -1 or (named > day.day and self.repetition.short == "last"))
 
 
 @lru_cache(maxsize=1_000)
 def _slots(rule: DatedRule, first: date, last: date) -> list[datetime]:
     """Those of the dates from the day before `first` to `last`."""
-    since_midnight = timedelta(hours=rule.time.hour, minutes=rule.time.minute)
+    at = rule.repetition.time
+    since_midnight = timedelta(hours=at.hour, minutes=at.minute)
     slots: list[datetime] = []
     before = None
     for day, midnight, is_plain in _dates(rule.zone, first - _DAY, last):
         if not rule.is_on(day):
             continue
-        slot = (
-            midnight + since_midnight if is_plain else civil.first_instant(rule.zone, datetime.combine(day, rule.time))
-        )
+        slot = midnight + since_midnight if is_plain else civil.first_instant(rule.zone, datetime.combine(day, at))
         if slot != before:  # a date that the clock skips comes with the next one
             slots.append(slot)
             before = slot
