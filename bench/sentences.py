@@ -203,7 +203,8 @@ def verdict(case: Case) -> tuple[str, str]:
             "right" if any(value.timex and _repeats(value.timex, found.timing) for value in values) else "wrong"
         ), shown
     at = civil.local(civil.zone(case.zone), civil.first_instant(civil.zone(found.zone), found.timing))
-    return ("right" if any(_is_same(at, value, case) for value in values or again) else "wrong"), f"{found.title} {at}"
+    is_right = any(_is_same(at, value, case) for value in values or again)
+    return ("right" if is_right else "wrong"), f"{found.sentence.title} {at}"
 
 
 def _to_come(value: Value, now: datetime) -> Value | None:

@@ -84,7 +84,9 @@ def _recompute_alone(schedule: Schedule, settled: Collection[datetime], now: dat
 
 
 def _recompute(schedule: Schedule, settled: Collection[datetime], now: datetime) -> Moved | None:
-    if (old := schedule.next_fire_at) is None or _stays(schedule, settled, now):
+    old = schedule.next_fire_at
+    set_next_slot_or_break(schedule, now, settled)
+    if old is None or schedule.next_fire_at == old:
         return None
     # With the new data, a slot may already have passed that was still ahead with the old: it fires late.
     set_next_slot_or_break(schedule, min(now, _settled_until(schedule)))
@@ -96,13 +98,6 @@ def _recompute(schedule: Schedule, settled: Collection[datetime], now: datetime)
     if schedule.state == Schedule.State.BROKEN:
         quarantine.notify_broken([schedule.id])
     return Moved(schedule.id, old, new)
-
-
-def _stays(schedule: Schedule, settled: Collection[datetime], now: datetime) -> bool:
-    try:
-        return slots.of(schedule, now, settled).next_after(now) == schedule.next_fire_at
-    except Exception:  # whatever it is, `set_next_slot_or_break` meets it again and quarantines the schedule
-        return False
 
 
 def _settled_until(schedule: Schedule) -> datetime:

@@ -29,14 +29,8 @@ class Action(StrEnum):
 
 
 class Obstacle(StrEnum):
-    """Why an action leaves out a schedule. The first six are its states."""
+    """Why an action leaves out a schedule, if not for its state."""
 
-    ACTIVE = "active"
-    PAUSED = "paused"
-    FINISHED = "finished"
-    BROKEN = "broken"
-    ARCHIVED = "archived"
-    AWAITING = "awaiting"
     TAGGED = "tagged"
     UNTAGGED = "untagged"
     TOO_MANY_TAGS = "too-many-tags"
@@ -67,17 +61,17 @@ _POSSIBLE = {
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """`at` identifies what was changed, for `undo`; `left_out` counts the others by their obstacle."""
+    """`at` identifies what was changed, for `undo`; `left_out` counts the others by their state or `Obstacle`."""
 
     at: datetime
     changed: Sequence[Schedule]
-    left_out: Counter[Obstacle]
+    left_out: Counter[str]
 
 
 @transaction.atomic
 def apply(chosen: QuerySet[Schedule], action: Action, now: datetime, by: User, tag: str = "") -> Done:
     """Do `action` to these schedules of one person; those to which it cannot be done are left out."""
-    possible, left_out = [], Counter[Obstacle]()
+    possible, left_out = [], Counter[str]()
     for schedule in state_changes.lock(chosen, now):
         if (obstacle := _obstacle(schedule, action, tag)) is None:
             possible.append(schedule)
@@ -88,9 +82,9 @@ def apply(chosen: QuerySet[Schedule], action: Action, now: datetime, by: User, t
     return Done(now, possible, left_out)
 
 
-def _obstacle(schedule: Schedule, action: Action, tag: str) -> Obstacle | None:
+def _obstacle(schedule: Schedule, action: Action, tag: str) -> str | None:
     if schedule.state not in _POSSIBLE.get(action, _State):
-        return Obstacle(schedule.state)
+        return schedule.state
     keys = set(map(key, schedule.tags))
     if action == Action.TAG:
         if key(tag) in keys:

@@ -18,6 +18,7 @@ from jobs.batches.withdrawal import withdraw
 from jobs.changes import reminders
 from notifications.reasons import DeliveryCode
 from people.models import User
+from schedules.changes.storage import write
 from schedules.firing import fire, quarantine
 from schedules.models import Schedule, ScheduleEvent
 from schedules.parts import mirror, slots
@@ -203,9 +204,12 @@ def _save(
         schedule.version += 1
         schedule.updated_at = now
         schedule.set_next_early(now)
+    details = detail or {}
+    events = [ScheduleEvent.of(one, what, now, by, **details.get(one.id, {})) for one in schedules]
+    lost = [event for event in events if event.schedule.periodic_task_id is None]
+    for event in lost:  # an operator has deleted its row of celery-beat
+        write(event.schedule, None, event)
     rows = [{"id": one.id} | {name: getattr(one, name) for name in _CHANGED} for one in schedules]
     change(_WRITE, [json.dumps(rows, default=str)])
     mirror.switch(schedules)
-    details = detail or {}
-    events = [ScheduleEvent.of(one, what, now, by, **details.get(one.id, {})) for one in schedules]
-    ScheduleEvent.objects.bulk_create(events)
+    ScheduleEvent.objects.bulk_create([event for event in events if event not in lost])

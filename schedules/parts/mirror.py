@@ -17,7 +17,7 @@ from typing import Any
 
 from django_celery_beat.models import PeriodicTask
 
-from common.database.postgres import change, query
+from common.database.postgres import change
 from schedules.models import Schedule
 from schedules.rules import InvalidRule, civil
 from schedules.rules.cron import Cron
@@ -55,12 +55,7 @@ class Timing:
 
 
 def switch(schedules: Sequence[Schedule]) -> None:
-    """Enable the rows of schedules that have a next slot, and disable the others. What has lost its row gets one."""
-    if lost := [one for one in schedules if one.periodic_task_id is None]:
-        tasks = PeriodicTask.objects.bulk_create([PeriodicTask(**_columns(one)) for one in lost])
-        for schedule, task in zip(lost, tasks, strict=True):
-            schedule.periodic_task = task
-        Schedule.objects.bulk_update(lost, ["periodic_task"])
+    """Enable the rows of schedules that have a next slot, and disable the others."""
     enabled = [one.periodic_task_id for one in schedules if one.next_fire_at is not None]
     PeriodicTask.objects.filter(id__in=enabled).update(enabled=True)
     disable([one.periodic_task_id for one in schedules if one.next_fire_at is None])
@@ -88,15 +83,6 @@ def fields(schedule: Schedule) -> dict[str, Any]:
         "expires": schedule.ends_at,
         "description": schedule.when,
     }
-
-
-def _columns(schedule: Schedule) -> dict[str, Any]:
-    columns = fields(schedule)
-    if (timing := timing_of(schedule)) is not None:
-        statement, values = shared(timing)
-        [row] = query(f"WITH {statement} SELECT id FROM timing", values)  # noqa: S608 - names of columns
-        columns |= {timing.column: row.id}
-    return columns
 
 
 def timing_of(schedule: Schedule) -> Timing | None:

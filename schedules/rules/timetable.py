@@ -87,23 +87,16 @@ class Timetable:
         Raises InvalidRule where they cost more than `work` (None: a budget for each slot) has left.
         """
         few, step = end, timedelta(hours=1)
+        many: datetime | None = None
         while True:
-            many = begin if end - begin <= step else end - step
-            if len(slots := self._walk(many, end, work)) > _WALK:
-                break
-            if len(slots) >= count or many == begin:
+            # Slots lie unevenly: too few from `few` on, too many from `many` on.
+            since = end - min(step, end - begin) if many is None else many + (few - many) / 2
+            if len(slots := self._walk(since, end, work)) > _WALK:
+                many = since
+            elif len(slots) >= count or since == begin:
                 return slots[-count:]
-            few, step = many, 4 * step
-        # Slots lie unevenly: too few from `few` on, too many from `many` on. Look between.
-        while True:
-            middle = many + (few - many) / 2
-            slots = self._walk(middle, end, work)
-            if count <= len(slots) <= _WALK:
-                return slots[-count:]
-            if len(slots) < count:
-                few = middle
             else:
-                many = middle
+                few, step = since, 4 * step
 
     def _walk(self, begin: datetime, end: datetime, work: Work | None) -> list[datetime]:
         """The slots in [begin, end); one more than `_WALK` if there are more."""

@@ -45,7 +45,7 @@ _DONE = {
 _IN_STATE = ngettext_lazy(
     "%(count)d was left out, because it is %(state)s.", "%(count)d were left out, because they are %(state)s.", "count"
 )
-_LEFT_OUT = {
+_LEFT_OUT: dict[str, Any] = {
     Obstacle.TAGGED: ngettext_lazy(
         "%(count)d was left out, because it has this tag already.",
         "%(count)d were left out, because they have this tag already.",
@@ -105,7 +105,7 @@ def act(request: PersonRequest) -> HttpResponse:
     return redirect(f"{reverse('schedules:list')}?{query.urlencode()}")
 
 
-def _left_out(obstacle: Obstacle, count: int) -> str:
+def _left_out(obstacle: str, count: int) -> str:
     return str(_LEFT_OUT.get(obstacle, _IN_STATE) % {"count": count, "state": state_word(obstacle)})
 
 

@@ -1,6 +1,6 @@
 """Context processors: whether beat runs, and how many reminders need attention."""
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from django.http import HttpRequest
@@ -12,19 +12,15 @@ from schedules.explain import reach
 from schedules.models import Schedule
 
 
-class Pulse:
-    """When a beat was last seen; read only if a page shows it."""
-
-    def __init__(self) -> None:
-        self.last_seen: datetime | None = heartbeat.beat_last_seen()
-
-    @property
-    def is_stopped(self) -> bool:
-        return self.last_seen is None or timezone.now() - self.last_seen > timedelta(seconds=heartbeat.STOPPED)
-
-
 def pulse(request: HttpRequest) -> dict[str, Any]:
-    return {"pulse": SimpleLazyObject(Pulse)}
+    """`pulse`: when a beat was last seen, read only if a page shows it."""
+    return {"pulse": SimpleLazyObject(_pulse)}
+
+
+def _pulse() -> dict[str, Any]:
+    seen = heartbeat.beat_last_seen()
+    is_stopped = seen is None or timezone.now() - seen > timedelta(seconds=heartbeat.STOPPED)
+    return {"last_seen": seen, "is_stopped": is_stopped}
 
 
 def attention(request: HttpRequest) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 
 from common.parsing.budget import Budget
 from notifications.messages.text import MAX_SUBJECT
-from schedules.inputs.imports.items import MOST, Fate, ImportRefused, Item, fields
+from schedules.inputs.imports.items import MOST, Fate, ImportRefused, Item, timed
 from schedules.inputs.timing_form import TimingForm
 from schedules.job_kinds.calendar_events import short_key
 
@@ -52,13 +52,8 @@ def read(text: str, zone: str, now: datetime, budget: Budget, *, users: bool) ->
 
 def _item(line: str, number: int, zone: str, now: datetime, *, users: bool) -> Item:
     if not (match := _JOB.fullmatch(line)):
-        return Item(
-            line.strip()[:200],
-            f"{number}",
-            Fate.UNFIT,
-            note=_("This is not a job such as “0 9 * * mon-fri command”."),
-            line=number,
-        )
+        note = _("This is not a job such as “0 9 * * mon-fri command”.")
+        return Item(line.strip()[:200], f"{number}", Fate.UNFIT, note=note, line=number)
     expression, command = " ".join(match[1].split()), match[2]
     if users:
         command = re.sub(r"^\S+\s*", "", command)
@@ -69,7 +64,4 @@ def _item(line: str, number: int, zone: str, now: datetime, *, users: bool) -> I
         note = _("It runs when a machine starts, not at a time.")
         return Item(command, key, Fate.UNFIT, note=note, line=number)
     form = TimingForm({"kind": "cron", "expression": expression, "time_zone": zone}, now=now)
-    if not form.is_valid() or (timetable := form.timetable) is None:
-        return Item(command, key, Fate.UNFIT, note=form.problem, line=number)
-    values = fields(command, command if len(command) > MAX_SUBJECT else "", timetable)
-    return Item(command, key, Fate.NEW, values, timetable.next_after(now, form.work), line=number)
+    return timed(command, command if len(command) > MAX_SUBJECT else "", key, form, number)

@@ -18,8 +18,8 @@ from notifications.models import Channel
 from people.models import User
 from people.user_lock import Busy, lock_user
 from schedules.changes import bulk, editing, state
+from schedules.inputs.timing_form import TimingForm
 from schedules.models import Schedule, ScheduleEvent
-from schedules.rules import Timetable
 
 LARGEST = 1024 * 1024
 """Bytes of a file. The browser that sends it back makes line ends and unreadable characters longer."""
@@ -66,10 +66,12 @@ class Item:
     line: int = 0
 
 
-def fields(title: str, body: str, timetable: Timetable) -> dict[str, Any]:
-    """The fields of a reminder with another program's texts, in which words in braces are not placeholders."""
+def timed(title: str, body: str, key: str, form: TimingForm, line: int) -> Item:
+    """An entry with another program's texts, in which words in braces are not placeholders."""
+    if not form.is_valid() or (timetable := form.timetable) is None:
+        return Item(title, key, Fate.UNFIT, note=form.problem, line=line)
     rule = timetable.rule
-    return {
+    values = {
         "title": text.fit(text.without_placeholders(" ".join(title.split())), text.MAX_SUBJECT).text or _("Reminder"),
         "body": text.fit(text.without_placeholders(body), text.MAX_BODY).text,
         "kind": rule.kind,
@@ -77,7 +79,9 @@ def fields(title: str, body: str, timetable: Timetable) -> dict[str, Any]:
         "time_zone": rule.timezone,
         "starts_at": timetable.starts,
         "ends_at": timetable.ends,
+        "max_count": form.cleaned_data["max_count"],
     }
+    return Item(title, key, Fate.NEW, values, timetable.next_after(form.now, form.work), line=line)
 
 
 def plan(user: User, found: Sequence[Item]) -> list[Item]:

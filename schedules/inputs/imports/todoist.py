@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
 
 from common.zones import known
 from schedules.inputs import quick_add
-from schedules.inputs.imports.items import Fate, Item, fields
+from schedules.inputs.imports.items import Fate, Item, timed
 from schedules.inputs.imports.table import Row
 from schedules.inputs.sentences import NotUnderstood
 from schedules.inputs.timing_form import TimingForm
@@ -47,11 +48,8 @@ def _item(row: Row, zone: str, now: datetime) -> Item:
     except (NotUnderstood, InvalidRule) as error:
         fate = Fate.OVER if getattr(error, "code", "") == "passed" else Fate.UNFIT
         return Item(title, key, fate, note=_named(written, str(error)), line=row.line)
-    form = TimingForm(values, now=now)
-    if not form.is_valid() or (timetable := form.timetable) is None:
-        return Item(title, key, Fate.UNFIT, note=_named(written, form.problem), line=row.line)
-    made = fields(title, row["DESCRIPTION"], timetable) | {"max_count": form.cleaned_data["max_count"]}
-    return Item(title, key, Fate.NEW, made, timetable.next_after(now, form.work), line=row.line)
+    item = timed(title, row["DESCRIPTION"], key, TimingForm(values, now=now), row.line)
+    return replace(item, note=item.note and _named(written, item.note))
 
 
 def _as_words(written: str) -> str:

@@ -71,7 +71,7 @@ def test_what_cannot_be_done_is_left_out_and_counted(ada: User) -> None:
     Schedule.objects.filter(id=two.id).update(state="finished", next_fire_at=None)
     done = do(ada, Action.PAUSE)
     assert [schedule.title for schedule in done.changed] == ["C"]
-    assert done.left_out == {Obstacle.PAUSED: 1, Obstacle.FINISHED: 1}
+    assert done.left_out == {Schedule.State.PAUSED: 1, Schedule.State.FINISHED: 1}
 
 
 @pytest.mark.parametrize("action", [Action.PAUSE, Action.ARCHIVE, Action.DELETE, Action.TAG])
