@@ -5,7 +5,6 @@ to it. To stop it, pause the schedule.
 """
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from django import forms
@@ -52,7 +51,7 @@ class PeriodicTaskForm(stock.PeriodicTaskForm):  # type: ignore[misc]  # django-
             self.add_error("expires", _("Set either this or the seconds after which a run expires, not both."))
         fields = ("args", "kwargs", "headers", "interval", "crontab", "clocked")
         task = PeriodicTask(**{name: data[name] for name in fields if name in data})
-        _refuse_damaged(self, partial(stock_entries.check, task))
+        _refuse_damaged(self, stock_entries.check, task)
         self.instance.solar = None  # one that was chosen before is replaced
         return data
 
@@ -65,12 +64,12 @@ class TimingForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptabl
         """Refuse a timing for which beat cannot compute the next run."""
         super()._post_clean()  # type: ignore[misc]  # not in the stubs
         if not self.errors:
-            _refuse_damaged(self, partial(stock_entries.check_timing, self.instance, NON_FIELD_ERRORS))
+            _refuse_damaged(self, stock_entries.check_timing, self.instance, NON_FIELD_ERRORS)
 
 
-def _refuse_damaged(form: forms.BaseForm, check: Callable[[], None]) -> None:
+def _refuse_damaged(form: forms.BaseForm, check: Callable[..., None], *checked: Any) -> None:
     try:
-        check()
+        check(*checked)
     except stock_entries.Damaged as damaged:
         if damaged.field not in form.errors:
             form.add_error(damaged.field, str(damaged))
@@ -200,22 +199,15 @@ class Timing(ReadOnly, SafeAdmin):
         return False
 
 
-@admin.register(ClockedSchedule)
-class ClockedScheduleAdmin(Timing):
-    fields: Any = stock.ClockedScheduleAdmin.fields
-    search_fields = ("clocked_time",)
-
-
-@admin.register(CrontabSchedule)
-class CrontabScheduleAdmin(Timing):
-    fields: Any = stock.CrontabScheduleAdmin.fields
-    readonly_fields = ("human_readable",)
-    search_fields = ("minute", "hour", "day_of_week", "timezone")
-
-
-@admin.register(IntervalSchedule)
-class IntervalScheduleAdmin(Timing):
-    search_fields = ("every", "period")
+admin.site.register(ClockedSchedule, Timing, search_fields=("clocked_time",), fields=stock.ClockedScheduleAdmin.fields)
+admin.site.register(IntervalSchedule, Timing, search_fields=("every", "period"))
+admin.site.register(
+    CrontabSchedule,
+    Timing,
+    search_fields=("minute", "hour", "day_of_week", "timezone"),
+    fields=stock.CrontabScheduleAdmin.fields,
+    readonly_fields=("human_readable",),
+)
 
 
 @admin.register(TaskResult)
