@@ -11,7 +11,7 @@ from django.shortcuts import redirect
 from django.utils.translation import gettext as _, gettext_lazy
 from unfold.decorators import action as button
 
-from common.admin import columns, owner_form
+from common.admin import columns, pages
 from common.admin.base import ReadOnlyInline, as_uuid
 from common.texts.state_words import labelled
 from events.inputs.rule_form import RuleForm
@@ -84,7 +84,7 @@ class RuleAdmin(OwnedAdmin):
             messages.error(request, _("This rule was deleted. Its owner can restore it."))
             return page
         status = 409 if context.get("differences") else 200
-        return owner_form.page(self, request, "admin/events/rule_form.html", context, status)
+        return pages.owner_form(self, request, "admin/events/rule_form.html", context, status)
 
     @admin.action(description=gettext_lazy("Switch on"), permissions=["act"])
     def switch_on(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:

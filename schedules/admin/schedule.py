@@ -17,7 +17,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _, gettext_lazy
 from unfold.decorators import action as button
 
-from common.admin import columns, owner_form, rights
+from common.admin import columns, pages, rights
 from common.admin.base import ReadOnlyAdmin, ReadOnlyInline, as_uuid
 from common.admin.filters import newest_filter
 from common.texts.state_words import labelled
@@ -108,7 +108,7 @@ class ScheduleAdmin(OwnedAdmin):
             chosen = OwnerForm(request.GET if "email" in request.GET else None)
             if chosen.is_valid():
                 return redirect(f"{request.path}?owner={chosen.cleaned_data['email'].pk}")
-            return owner_form.page(
+            return pages.owner_form(
                 self, request, "admin/schedules/schedule_owner.html", {"form": chosen, "title": _("Add schedule")}
             )
         if not rights.may_act_on(request, owner, "pk"):
@@ -129,7 +129,7 @@ class ScheduleAdmin(OwnedAdmin):
                     _("“%(title)s” is created for %(email)s.") % {"title": schedule.title, "email": owner.email},
                 )
                 return _to(schedule)
-        return owner_form.page(self, request, _FORM, {"form": form, "title": _("Add schedule"), "owner": owner})
+        return pages.owner_form(self, request, _FORM, {"form": form, "title": _("Add schedule"), "owner": owner})
 
     @button(description=gettext_lazy("Edit"), url_path="edit", icon="edit", permissions=["act"])  # type: ignore[untyped-decorator]
     def edit(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -150,7 +150,7 @@ class ScheduleAdmin(OwnedAdmin):
             messages.error(request, _("This schedule was deleted. Its owner can restore it."))
             return _to(schedule)
         context["title"] = _("Edit schedule")
-        return owner_form.page(self, request, _FORM, context, 409 if context.get("differences") else 200)
+        return pages.owner_form(self, request, _FORM, context, 409 if context.get("differences") else 200)
 
     def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
         if (key := as_uuid(term)) is not None:
