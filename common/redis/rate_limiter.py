@@ -211,9 +211,9 @@ end
 calls = Calls(_END_OF_ONE + _TAKE + _END)
 
 
-def allows(window: Window) -> bool:
-    """Count one use in the window; False where it is full: nobody waits for it, and nothing is reserved."""
-    return take([window], window.key, 0, 0.0) is None
+def allows(key: str, amount: int, seconds: float) -> bool:
+    """Count one use in a window; False where it is full: nobody waits for it, and nothing is reserved."""
+    return take([Window(key, amount, seconds)], key, 0, 0.0) is None
 
 
 def take(

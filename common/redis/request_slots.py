@@ -22,7 +22,6 @@ from django.utils.translation import gettext as _
 
 from common.redis import live_wakes, rate_limiter, request_limiter
 from common.redis.client import Call
-from common.redis.rate_limiter import Window
 from common.redis.request_limiter import Limit
 
 AT_ONCE = 2
@@ -92,7 +91,7 @@ class TooManyImports(Exception):
 @contextmanager
 def one_import(person_id: int) -> Iterator[None]:
     """One import of a person at a time, and ten an hour. Raises TooManyImports."""
-    if not rate_limiter.allows(Window(f"imports:{person_id}", IMPORTS_AN_HOUR, 3600.0)):
+    if not rate_limiter.allows(f"imports:{person_id}", IMPORTS_AN_HOUR, 3600.0):
         text = _("You have imported %(most)s files within an hour, which is the limit. Try again later.")
         raise TooManyImports(text % {"most": IMPORTS_AN_HOUR})
     if not cache.add(f"importing:{person_id}", 1, _IMPORT_LEASE):

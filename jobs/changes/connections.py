@@ -18,7 +18,6 @@ from common.database import encryption
 from common.database.postgres import lend_connection
 from common.forms.not_possible import NotPossible
 from common.redis import rate_limiter
-from common.redis.rate_limiter import Window
 from common.uuid7 import uuid7
 from jobs import connections
 from jobs.connections.base import ConnectionKind
@@ -44,7 +43,7 @@ def ask_source(user: User, kind: ConnectionKind, stored: Destination) -> Destina
 
     Raises NotPossible: each question keeps a process waiting for a stranger.
     """
-    if not rate_limiter.allows(Window(f"connection-checks:{user.pk}", CHECKS_A_MINUTE, 60.0)):
+    if not rate_limiter.allows(f"connection-checks:{user.pk}", CHECKS_A_MINUTE, 60.0):
         raise NotPossible(
             _("You have checked %(count)s times within a minute, which is the limit. Wait a minute.")
             % {"count": CHECKS_A_MINUTE}

@@ -15,7 +15,6 @@ from django.utils import timezone
 
 from common.database.postgres import lend_connection
 from common.redis import rate_limiter
-from common.redis.rate_limiter import Window
 from common.uuid7 import uuid7
 from jobs import words
 from jobs.checks import recording
@@ -68,7 +67,7 @@ def check_now(
 
     `payload` is as the kind's form made it. It knows what the last check of `origin_id` left.
     """
-    if not rate_limiter.allows(Window(f"check-now:{user.pk}", A_MINUTE, 60.0)):
+    if not rate_limiter.allows(f"check-now:{user.pk}", A_MINUTE, 60.0):
         return Checked(outcome="failed", reason=Reason(JobCode.TOO_OFTEN, most=A_MINUTE))
     now = timezone.now()
     new = NewJob(

@@ -14,7 +14,6 @@ from django.utils.translation import gettext as _, gettext_lazy
 
 from common.forms.not_possible import NotPossible
 from common.redis import live_wakes, rate_limiter
-from common.redis.rate_limiter import Window
 from common.texts.written import check_text
 from common.uuid7 import uuid7
 from notifications.messages.links import BOARD
@@ -80,7 +79,7 @@ def mark(messages: Sequence[BoardMessage]) -> str:
 
 def write(board: Channel, person: User, text: str) -> BoardMessage | None:
     """A person's line, of which `MessageForm` has checked the text. Raises NotPossible."""
-    if not rate_limiter.allows(Window(f"board:{person.pk}", _LINES_A_MINUTE, 60.0)):
+    if not rate_limiter.allows(f"board:{person.pk}", _LINES_A_MINUTE, 60.0):
         raise NotPossible(
             _("You wrote %(most)s messages within a minute, which is the limit. Wait a moment.")
             % {"most": _LINES_A_MINUTE}

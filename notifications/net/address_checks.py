@@ -9,7 +9,6 @@ from django import forms
 from django.core.cache import cache
 
 from common.redis import rate_limiter
-from common.redis.rate_limiter import Window
 
 AT_ONCE = 2
 """Forms of one person that visit addresses at the same time, at most."""
@@ -40,4 +39,4 @@ def are_valid(user_id: int, *filled_in: forms.Form, visits: bool = True) -> bool
 
 def may_visit(host: str) -> bool:
     """Whether a form may visit this host now; if so, it is counted. While Redis is away nothing is counted."""
-    return _permitted.get() and rate_limiter.allows(Window(f"visit:{host}", A_MINUTE, 60.0))
+    return _permitted.get() and rate_limiter.allows(f"visit:{host}", A_MINUTE, 60.0)

@@ -22,7 +22,6 @@ from django.utils.translation import gettext as _
 from common.database.encryption import hashed
 from common.forms.not_possible import NotPossible
 from common.redis import rate_limiter
-from common.redis.rate_limiter import Window
 from common.uuid7 import uuid7
 from people import mailboxes
 from people.models import Invitation, Membership, Role, SecurityEvent, User
@@ -184,7 +183,7 @@ def invite(owner: Membership, role: str, address: str = "") -> tuple[Invitation,
     secret = secrets.token_urlsafe(30)
     row = Invitation(team=owner.team, made_by=owner.person, role=role, address=address.lower(), hashed=hashed(secret))
     row.expires_at = timezone.now() + Invitation.LIFE
-    if address and not rate_limiter.allows(Window(f"invites:{owner.person_id}", _MAILS_A_DAY, 86_400.0)):
+    if address and not rate_limiter.allows(f"invites:{owner.person_id}", _MAILS_A_DAY, 86_400.0):
         raise NotPossible(
             _("You have invited %(most)s addresses within a day, which is the limit. Give somebody a link.")
             % {"most": _MAILS_A_DAY}

@@ -27,7 +27,6 @@ from common.admin.base import count_up_to
 from common.database import replica
 from common.forms.not_possible import shown_in
 from common.redis import rate_limiter
-from common.redis.rate_limiter import Window
 from common.uuid7 import uuid7
 from people import tokens
 from people.access.requests import PersonRequest, person_form, person_page, posted, sensitive
@@ -52,7 +51,7 @@ def download(request: PersonRequest) -> HttpResponseBase:
     """The answer to the POST is the zip. It is written to a file first: a slow reader would hold a connection."""
     if request.method != "POST":
         return render(request, "people/account_download.html")
-    if not rate_limiter.allows(Window(f"account-download:{request.user.pk}", _DOWNLOADS_AN_HOUR, 3_600.0)):
+    if not rate_limiter.allows(f"account-download:{request.user.pk}", _DOWNLOADS_AN_HOUR, 3_600.0):
         messages.error(
             request,
             _("You have downloaded your data %(count)d times within an hour, which is the limit. Wait an hour.")

@@ -484,7 +484,7 @@ def test_a_counter_lives_as_long_as_its_window(server: redis.Redis) -> None:
 
 def test_what_is_only_counted_reserves_nothing(server: redis.Redis) -> None:
     window = make_window()
-    assert [rate_limiter.allows(window) for _ in range(3)] == [True, False, False]
+    assert [rate_limiter.allows(window.key, window.amount, window.seconds) for _ in range(3)] == [True, False, False]
     assert [key.decode() for key in server.scan_iter(f"*{window.key}*")] == [rate_limiter._keys(window, "")[0]]
 
 
