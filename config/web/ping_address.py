@@ -21,13 +21,13 @@ from django.conf import settings
 from django.db import Error, connection
 
 from common import fault_points
+from common.correlation import is_uuid
 from common.database.postgres import blames_no_row, is_locked
 from config.web.body_limit import Application, Receive, Send
 
 log = logging.getLogger(__name__)
 
 _PATH = re.compile(r"/ping/(?:([0-9a-fA-F-]{36})|([0-9a-f]{32}/[a-z0-9_-]{1,100}))(?:/(start|fail|log|[0-9]{1,3}))?/?")
-_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _METHODS = ("GET", "HEAD", "POST")
 _ARRIVES_WITHIN = 60.0  # seconds
 _MOST_SENT = 64 * 1024 * 1024  # bytes
@@ -117,13 +117,13 @@ class Pings:
 
 
 def _refusal(scope: dict[str, Any], token: str | None, rid: str, code: int) -> tuple[int, str] | None:
-    if token and not _UUID.fullmatch(token):
+    if token and not is_uuid(token):
         return _ENDING
     if scope["method"] not in _METHODS:
         return 405, "A ping is a GET, HEAD or POST.\n"
     if settings.SECURE_SSL_REDIRECT and scope["scheme"] != "https":
         return 403, f"This request was not encrypted. Use {settings.BASE_URL}.\n"
-    if rid and not _UUID.fullmatch(rid):
+    if rid and not is_uuid(rid):
         return 400, "rid is not a UUID.\n"
     return _ENDING if code > 255 else None
 

@@ -6,13 +6,13 @@ A source can cause only so many of a type in a minute, and so can all strangers 
 import logging
 import time
 from collections import Counter
-from ipaddress import ip_address, ip_network
 from threading import Lock
 from typing import Any
 
 from allauth.account import signals as account_signals
 from allauth.account.internal.userkit import filter_users_by_email
 from allauth.core import context
+from allauth.core.internal import ratelimit
 from allauth.mfa import signals as mfa_signals
 from allauth.socialaccount import signals as social_signals
 from django.contrib.auth import signals as auth_signals
@@ -76,7 +76,9 @@ def record(
     address, agent = sessions.client(request) if request is not None else (None, "")
     person = getattr(user, "pk", None)
     signed_in = person is not None and user == getattr(request, "user", None)
-    sources = {f"{event.value} of {f'user {person}' if signed_in else _network(address)}": MOST_OF_SOURCE}
+    # Of IPv6 the /64, which one customer has whole.
+    source = f"user {person}" if signed_in else f"address {ratelimit.truncate_ip(address or '')}"
+    sources = {f"{event.value} of {source}": MOST_OF_SOURCE}
     if event in _BY_STRANGERS and not signed_in:
         sources[f"{event.value} of strangers"] = MOST_OF_STRANGERS
     if not counts.allow(sources):
@@ -89,13 +91,6 @@ def record(
             SecurityEvent.objects.create(type=event, user_id=person, address=address, agent=agent, detail=detail)
     except DatabaseError as error:
         log.error("Cannot record a security event: %s", type(error).__name__)
-
-
-def _network(address: str | None) -> str:
-    """The address; of IPv6 the /64, which one customer has whole."""
-    if address is None or ip_address(address).version == 4:
-        return f"address {address}"
-    return f"network {ip_network((address, 64), strict=False)}"
 
 
 def of_person(user: User, most: int) -> list[SecurityEvent]:
