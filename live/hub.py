@@ -18,12 +18,9 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import connection
-from redis.asyncio import Redis
-from redis.asyncio.retry import Retry
-from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
-from common.redis import client, live_wakes, sentinels
+from common.redis import client, live_wakes
 from live.socket import SESSION_ENDED, Socket
 from notifications.deliveries.inbox_state import states
 from people.sign_in import sessions
@@ -111,8 +108,7 @@ class Hub:
 
     async def _hear(self) -> None:
         """Until the connection breaks."""
-        options = {"retry": Retry(NoBackoff(), 0), **sentinels.async_options(settings.REDIS_URL)}
-        redis = Redis.from_url(settings.REDIS_URL, socket_timeout=5, socket_connect_timeout=1, **options)
+        redis = client.async_client(settings.REDIS_URL, 5.0)
         try:
             async with redis.pubsub() as heard:
                 await heard.subscribe(live_wakes.channel())
@@ -229,7 +225,7 @@ def _count_viewers(taken: Collection[Seat], left: Collection[Seat]) -> Presence:
 
 
 def _board_key(board: UUID) -> str:
-    return f"{settings.CACHES['default']['KEY_PREFIX']}:board:{board}"
+    return client.key(f"board:{board}")
 
 
 HUB = Hub()

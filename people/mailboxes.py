@@ -57,7 +57,7 @@ def mailbox(address: str) -> str:
 
 
 def may_send(purpose: Purpose, recipient: str) -> bool:
-    """Count one more email within 24 hours; False if the limit is reached. Fails open without Redis.
+    """Count one more email within 24 hours; False if the limit is reached. While Redis is down, each process counts.
 
     `recipient` is a `mailbox`, or another identifier of a recipient of codes.
     """

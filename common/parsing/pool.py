@@ -1,14 +1,9 @@
 """Parse what strangers wrote in child processes, each with a memory limit and a deadline, where nobody else waits.
 
 `parsed(function, *args)` is all there is to call. A child knows neither Django nor the environment's secrets; the
-function and what it imports must not need them. The kernel holds the limits, so that they bind inside of C libraries
-too: RLIMIT_AS, and timers whose signals end the process. Only that child is replaced.
-
-- Children start when there is something to parse, three at most, and end after a minute without work.
-- A person may occupy one at a time, in the order in which they came. What takes longer than a second goes on in a third
-  one, of which all have one together whose work took long lately. So two are always there for everybody else.
-- A child whose parent dies ends at once, also in the middle of its work.
-- What comes back is unpickled with an allowlist: the values of Python and the data classes of our own modules.
+function and what it imports must not need them. "A reminder that checks first" in docs/architecture.md says how
+children are shared and limited. One whose parent dies ends at once, also in the middle of its work. What comes back is
+unpickled with an allowlist: the values of Python and the data classes of our own modules.
 """
 
 import atexit

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple, TypeVar
 from django.conf import settings
 from django.utils.translation import gettext as _
 from redis import Redis
+from redis.asyncio import Redis as AsyncRedis
+from redis.asyncio.retry import Retry as AsyncRetry
 from redis.backoff import NoBackoff
 from redis.commands.core import Script
 from redis.exceptions import ReadOnlyError, RedisError
@@ -43,6 +45,17 @@ def client(url: str) -> Redis:
 
 def options(url: str) -> dict[str, Any]:
     return OPTIONS | sentinels.options(url)
+
+
+def async_client(url: str, patience: float) -> AsyncRedis:
+    """A new one, whose answers may take so many seconds."""
+    given = {"retry": AsyncRetry(NoBackoff(), 0), **sentinels.async_options(url)}
+    return AsyncRedis.from_url(url, socket_timeout=patience, socket_connect_timeout=1, **given)
+
+
+def key(name: str) -> str:
+    """The name of a key or channel in a Redis that the broker shares."""
+    return f"{settings.CACHES['default']['KEY_PREFIX']}:{name}"
 
 
 @cache

@@ -22,7 +22,7 @@ _thread: threading.Thread | None = None
 
 
 def channel() -> str:
-    return f"{settings.CACHES['default']['KEY_PREFIX']}:live"
+    return client.key("live")
 
 
 def wake(*user_ids: int) -> None:

@@ -1,26 +1,16 @@
 """Rate limiter in Redis: sliding windows, and slots for requests in flight.
 
-One script answers for several limits at once: a request is counted in all of them or in none. Requests that threads
-make at the same moment go to Redis together, in one round trip. One over a limit gets a reserved time, at which it
-comes again. Redis' clock decides. All keys expire; losing them only loses spacing.
+One script answers for several limits at once: a request is counted in all of them or in none. One over a limit gets a
+reserved time, at which it comes again. "Rate limits" in docs/architecture.md says how the queues of these times work.
 
 Slots measure how long requests take; the reserved times of those that find them full follow from this. A request may
 use a free slot before the times that others reserved. After five timeouts in a row, slots rest.
-
-A window holds the instants of the last requests. A request to a full window reserves the next free time in the queue of
-its person, so that nobody waits behind the thousands of another person. A later request reserves a time behind it. If a
-request comes at its reserved time and the window is full again (workers were late, or other people filled it), it
-reserves a time in a second queue, which goes first.
-
-A queue holds times, not requests: a cancelled request leaves its time unused. A queue to which nobody comes back is
-deleted. A request that cannot wait until its time reserves none.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from django.conf import settings
-
+from common.redis import client
 from common.redis.client import Call, Calls
 
 # Services count arrivals, and two sends may take differently long.
@@ -264,5 +254,5 @@ _NONE = Ended("", 0.0, None)
 
 
 def _keys(limit: Limit, person: str) -> list[str]:
-    key = f"{settings.CACHES['default']['KEY_PREFIX']}:rate-limits:{limit.key}"
+    key = client.key(f"rate-limits:{limit.key}")
     return [key, f"{key}:{person}", f"{key}:state"]

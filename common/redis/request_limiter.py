@@ -15,6 +15,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
+from common.redis import client
 from common.redis.client import Call, Calls
 
 WINDOW = 60.0  # seconds
@@ -125,14 +126,12 @@ class Limit:
 
 def requests_of(key: str) -> Limit:
     """`API_REQUESTS_PER_MINUTE` pass in any minute. While Redis is down everything does."""
-    return Limit(f"{settings.CACHES['default']['KEY_PREFIX']}:requests:{key}", settings.API_REQUESTS_PER_MINUTE)
+    return Limit(client.key(f"requests:{key}"), settings.API_REQUESTS_PER_MINUTE)
 
 
 def messages_of(key: str) -> Limit:
     """`API_MESSAGES_PER_MINUTE` on average, and as many at once after a minute without any."""
-    return Limit(
-        f"{settings.CACHES['default']['KEY_PREFIX']}:messages:{key}", settings.API_MESSAGES_PER_MINUTE, LEAST_COST
-    )
+    return Limit(client.key(f"messages:{key}"), settings.API_MESSAGES_PER_MINUTE, LEAST_COST)
 
 
 def check(key: str) -> Verdict:

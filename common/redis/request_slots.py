@@ -15,12 +15,11 @@ from dataclasses import dataclass
 from functools import partial
 from uuid import uuid4
 
-from django.conf import settings
 from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
-from common.redis import live_wakes, rate_limiter, request_limiter
+from common.redis import client, live_wakes, rate_limiter, request_limiter
 from common.redis.client import Call
 from common.redis.request_limiter import Limit
 
@@ -163,4 +162,4 @@ async def _wait(request: HttpRequest, key: _Key, until: float) -> None:
 
 
 def _name(key: _Key) -> str:
-    return f"{settings.CACHES['default']['KEY_PREFIX']}:in-work:{key[1]}"
+    return client.key(f"in-work:{key[1]}")

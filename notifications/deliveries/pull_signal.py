@@ -10,12 +10,9 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
-from redis.asyncio import Redis as AsyncRedis
-from redis.asyncio.retry import Retry as AsyncRetry
-from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
-from common.redis import client, sentinels
+from common.redis import client
 
 LONGEST_WAIT = 5.0  # seconds
 _WITHOUT_REDIS = 1.0
@@ -45,8 +42,7 @@ def last(channel_id: UUID) -> str:
 
 async def wait(channel_id: UUID, seen: str, seconds: float) -> None:
     """Return once there is a newer signal than `seen`, or after so many seconds."""
-    options = {"retry": AsyncRetry(NoBackoff(), 0), **sentinels.async_options(settings.REDIS_URL)}
-    waiting = AsyncRedis.from_url(settings.REDIS_URL, socket_timeout=seconds + 1, socket_connect_timeout=1, **options)
+    waiting = client.async_client(settings.REDIS_URL, seconds + 1)
     try:
         await waiting.xread({_key(channel_id): seen}, block=max(1, int(seconds * 1000)))
     except RedisError:
@@ -56,4 +52,4 @@ async def wait(channel_id: UUID, seen: str, seconds: float) -> None:
 
 
 def _key(channel_id: UUID) -> str:
-    return f"{settings.CACHES['default']['KEY_PREFIX']}:queue:{channel_id}"
+    return client.key(f"queue:{channel_id}")

@@ -5,7 +5,6 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from django.conf import settings
 from django.core.cache import cache
 from django.db import transaction
 from django.db.models import Q
@@ -16,7 +15,7 @@ from common import uuid7
 from common.database.postgres import query
 from common.database.rows import insert
 from common.forms.not_possible import NotPossible
-from common.redis import request_limiter
+from common.redis import client, request_limiter
 from common.redis.client import Call
 from people import mailboxes
 from watches.models import PublicIncident, StatusMail, StatusPage, Subscriber
@@ -72,10 +71,8 @@ def subscribe(page: StatusPage, address: str, sender: str) -> None:
     """
     if not cache.answers():  # type: ignore[attr-defined]  # common.cache
         raise NotPossible(_("Nobody can subscribe right now. Try again in a minute."))
-    prefix = f"{settings.CACHES['default']['KEY_PREFIX']}:subscribe"
-    counted = request_limiter.calls.ask(
-        Call("count", [f"{prefix}:{sender}"], PER_SENDER), Call("count", [f"{prefix}:{page.id}"], PER_PAGE)
-    )
+    of_sender, of_page = (client.key(f"subscribe:{one}") for one in (sender, page.id))
+    counted = request_limiter.calls.ask(Call("count", [of_sender], PER_SENDER), Call("count", [of_page], PER_PAGE))
     if any(answer and not answer[0] for answer in counted):
         raise NotPossible(_("Too many people asked to subscribe. Try again tomorrow, or use the feed."))
     if page.subscribers.count() >= MOST:
