@@ -15,7 +15,8 @@ from django.db import transaction
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from common import fault_points, zones
+from common import zones
+from common.database import fault_points
 from common.database.postgres import blames_no_row, change, column, columns, execute, instance
 from common.texts import languages
 from common.times import dates

@@ -7,7 +7,7 @@ from pydantic import Discriminator, Field, RootModel, Tag
 
 from api.protocol.fields import CHOICES, Body, Instant, require, small
 from api.resources.schedules.documents import AudienceBody
-from common import correlation
+from common.database import correlation
 from events.pure import matching, types
 from events.pure.envelope import ID, LARGEST_DATA, LONGEST_DELAY, LONGEST_ID, LONGEST_SOURCE, MOST_AT_ONCE, Envelope
 

@@ -26,7 +26,7 @@ from bench.faults.scene import Scene, resume, wait_for, wait_until_reached
 from bench.faults.team_workload import TeamWorkload
 from bench.faults.workload import WEBHOOK_DEADLINE, Workload
 from bench.servers import Postgres as Server
-from common.fault_points import Point
+from common.database.fault_points import Point
 
 
 @dataclass(frozen=True, slots=True)

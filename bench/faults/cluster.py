@@ -20,7 +20,7 @@ from typing import Self
 
 from bench.faults.brokers import Broker, signal_engine
 from bench.servers import Postgres as Server
-from common.fault_points import POINTS, Point
+from common.database.fault_points import POINTS, Point
 from config.embedded import var_dir
 from config.embedded.postgres import Postgres
 from config.processes.commands import web_command

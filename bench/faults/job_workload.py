@@ -14,7 +14,7 @@ from bench.faults.job_kinds.faults_watch import FaultsWatch
 from bench.faults.scene import Scene, wait_until_reached
 from bench.faults.workload import RULES, Asked, Workload, channel_at, once_at, paths_of
 from bench.rows import make_user
-from common.fault_points import Point
+from common.database.fault_points import Point
 from events.pure.envelope import Envelope
 from people.models import User
 from schedules.models import Schedule

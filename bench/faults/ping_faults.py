@@ -18,8 +18,8 @@ from bench.faults.brokers import signal_engine
 from bench.faults.scene import Scene, wait_for
 from bench.faults.workload import Asked, Workload
 from bench.rows import make_channel, make_user
+from common.database.fault_points import Point
 from common.database.postgres import persist
-from common.fault_points import Point
 from events.models import Event
 from events.pure.envelope import Envelope
 from notifications.models import Notification

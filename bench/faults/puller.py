@@ -15,7 +15,7 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any
 
-from common import fault_points
+from common.database import fault_points
 
 _VISIBLE_MS = 2_000
 _WORK = 0.3  # seconds: so long that a late acknowledgement meets the next lease

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from bench.faults.cluster import Cluster
 from bench.faults.publisher import Publisher
-from common.fault_points import Point
+from common.database.fault_points import Point
 
 
 @dataclass(frozen=True, slots=True)

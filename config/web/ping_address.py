@@ -20,8 +20,8 @@ from uuid import UUID
 from django.conf import settings
 from django.db import Error, connection
 
-from common import fault_points
-from common.correlation import is_uuid
+from common.database import fault_points
+from common.database.correlation import is_uuid
 from common.database.postgres import blames_no_row, is_locked
 from config.web.body_limit import Application, Receive, Send
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid5
 
-from common import correlation
+from common.database import correlation
 from common.parsing import expressions, strict_json
 from common.parsing.budget import Budget
 from common.parsing.strict_json import Bad

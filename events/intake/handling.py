@@ -13,7 +13,7 @@ from uuid import UUID, uuid5
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
-from common import fault_points
+from common.database import fault_points
 from common.database.postgres import column, columns, execute, instance, query
 from common.parsing.budget import Budget
 from common.uuid7 import child

@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 from uuid import UUID, uuid5
 
-from common import correlation
+from common.database import correlation
 from common.database.damaged import object_of
 from common.database.postgres import execute
 from common.database.rows import Json, Rows

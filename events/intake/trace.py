@@ -9,7 +9,7 @@ from uuid import UUID
 
 from django.db.models import Prefetch, Q
 
-from common import correlation
+from common.database import correlation
 from events.intake import ledger
 from events.models import Effect, Event, FlowEffect, Run, Step
 from jobs.models import Batch, Job

@@ -7,7 +7,7 @@ from typing import Any
 from celery import signals
 from django.conf import settings
 
-from common import correlation
+from common.database import correlation
 from events.flows.base import Flow
 from events.intake import handling, registered
 from events.intake.handling import EventClaim

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Annotated, Any
 from uuid import UUID
 
-from common import correlation
+from common.database import correlation
 from common.database.postgres import change
 from events import flows
 from events.flows.base import Flow, Step, StepCall, StepRefused, TryLater

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any
 from urllib.parse import unquote
 
-from common import correlation
+from common.database import correlation
 from common.parsing import strict_json
 from common.texts.refusal import TEXTS, Refusal, noop as _
 from events.pure.envelope import LONGEST_ID, LONGEST_SOURCE

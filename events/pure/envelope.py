@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from common import correlation
+from common.database import correlation
 from common.times.dates import rfc3339
 from common.uuid7 import uuid7
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from common import correlation
+from common.database import correlation
 from common.database.postgres import column, columns, execute, instance
 from common.database.rows import Rows
 from common.uuid7 import child

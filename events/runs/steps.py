@@ -9,7 +9,7 @@ from uuid import UUID, uuid5
 from django.db import transaction
 from django.db.models import Count, F
 
-from common import correlation
+from common.database import correlation
 from common.database.postgres import query
 from common.uuid7 import child
 from events.flows.base import Flow, NewStep

@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 from uuid import UUID, uuid5
 
-from common import fault_points
+from common.database import fault_points
 from common.database.postgres import execute
 from common.database.rows import Json, Rows
 from common.uuid7 import child, uuid7

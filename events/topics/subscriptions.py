@@ -24,9 +24,9 @@ from notifications.deliveries import outbox
 from notifications.deliveries.outbox import NewNotification
 from notifications.models import Channel, Notification
 from notifications.reasons import DeliveryCode
-from people import mailboxes
-from people.mailboxes import Purpose
 from people.models import User
+from people.sign_in import mailboxes
+from people.sign_in.mailboxes import Purpose
 from people.user_lock import lock_at_once, lock_user
 from work.broker.wakes import publish_after_commit
 

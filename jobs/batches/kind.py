@@ -18,8 +18,8 @@ from zoneinfo import ZoneInfo
 
 from django.db import transaction
 
-from common import correlation, fault_points, zones
-from common.database import postgres
+from common import zones
+from common.database import correlation, fault_points, postgres
 from common.database.postgres import column, persist
 from common.times import civil_time
 from jobs import kinds as job_kinds

@@ -14,7 +14,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
-from common import correlation
+from common.database import correlation
 from common.database.postgres import change, column, query
 from common.database.rows import Rows
 from jobs.models import Batch, Job

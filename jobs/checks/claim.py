@@ -7,7 +7,8 @@ from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
 
-from common import correlation, zones
+from common import zones
+from common.database import correlation
 from jobs.checks.recording import SendAs
 from jobs.kinds.base import Ask, Source
 from people import quiet

@@ -11,7 +11,7 @@ from uuid import UUID, uuid5
 
 from django.db.models import F
 
-from common import fault_points
+from common.database import fault_points
 from common.database.postgres import change
 from jobs import kinds, words
 from jobs.checks.claim import JobClaim

@@ -14,8 +14,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import F
 
-from common import correlation
-from common.database import postgres
+from common.database import correlation, postgres
 from common.parsing.pool import ParsingUnavailable
 from common.texts import languages
 from jobs import kinds, words

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from django.conf import settings
 
-from common import correlation
+from common.database import correlation
 from common.database.postgres import query
 from common.database.rows import Json, Rows
 from common.uuid7 import uuid7

@@ -30,8 +30,9 @@ from notifications.messages.change_types import STATUS
 from notifications.messages.message import Destination
 from notifications.models import BoardMessage, Channel, Delivery, Notification
 from notifications.reasons import DeliveryCode
-from people import codes, mailboxes, teams
+from people import codes, teams
 from people.models import User
+from people.sign_in import mailboxes
 from people.user_lock import lock_user
 from work.engine.manual import cancel
 from work.reasons import NO_REASON, Reason

@@ -9,7 +9,7 @@ from django.db.models.functions import Coalesce, Now
 from notifications.channels import changes, verification
 from notifications.models import Channel
 from notifications.reasons import DeliveryCode
-from people import mailboxes
+from people.sign_in import mailboxes
 
 
 @transaction.atomic

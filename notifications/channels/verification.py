@@ -15,8 +15,9 @@ from common.texts import languages
 from notifications import providers
 from notifications.deliveries import outbox
 from notifications.models import Channel, Notification
-from people import codes, mailboxes
+from people import codes
 from people.models import User
+from people.sign_in import mailboxes
 from people.user_lock import lock_user
 
 

@@ -15,7 +15,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from common import fault_points
+from common.database import fault_points
 from common.database.postgres import change, column, query
 from common.database.rows import Json, Rows
 from common.uuid7 import child

@@ -12,8 +12,7 @@ from django.conf import settings
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from common import correlation
-from common.database import encryption
+from common.database import correlation, encryption
 from common.database.postgres import persist
 from common.texts import languages
 from notifications import providers

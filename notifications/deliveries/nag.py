@@ -12,7 +12,7 @@ from uuid import UUID
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from common import fault_points
+from common.database import fault_points
 from common.database.postgres import change, query
 from common.database.rows import Rows
 from common.texts import languages

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from common import correlation
+from common.database import correlation
 from common.database.postgres import column, execute, query
 from common.database.rows import Json, Rows, insert
 from common.uuid7 import child, uuid7

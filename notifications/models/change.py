@@ -4,7 +4,7 @@ import pgtrigger
 from django.conf import settings
 from django.db import models
 
-from common import correlation
+from common.database import correlation
 from common.database.triggers import update_of
 from common.uuid7 import SQL as UUID7, uuid7
 from notifications.messages.change_types import STATUS

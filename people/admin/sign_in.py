@@ -15,9 +15,9 @@ from django.utils.translation import gettext_lazy as _
 
 from common.admin import columns
 from common.admin.base import BaseAdmin, ReadOnlyAdmin
-from people import mailboxes
 from people.admin.user import ByPersonAdmin, person_ids, to_person
 from people.models import ApiToken, RefusedMailbox, validate_printable
+from people.sign_in import mailboxes
 
 # What an OpenID provider says of people; allauth's tables for providers and tokens stay empty.
 for model in (SocialAccount, SocialApp, SocialToken):

@@ -17,10 +17,9 @@ from django.utils.translation import gettext as _, gettext_lazy
 
 from common.texts import languages
 from common.texts.mail import Mail
-from people import mailboxes
-from people.mailboxes import Purpose
 from people.models import SecurityEvent, User, validate_printable
-from people.sign_in import address_undo, second_factor, security_log
+from people.sign_in import address_undo, mailboxes, second_factor, security_log
+from people.sign_in.mailboxes import Purpose
 
 _PURPOSES = {
     "account/email/email_confirmation": Purpose.CONFIRMATION,

@@ -18,9 +18,9 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import get_language, gettext as _
 
-from people import mailboxes
 from people.access.requests import PersonRequest, sensitive
 from people.models import User
+from people.sign_in import mailboxes
 
 PROVIDER = "oidc"
 

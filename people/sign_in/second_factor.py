@@ -28,8 +28,8 @@ from django.urls import reverse
 from django.utils.translation import gettext, gettext_lazy as _
 
 from common.database import encryption
-from people import mailboxes
 from people.models import User
+from people.sign_in import mailboxes
 
 _FACTORS = (Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN)
 _CODES = 10

@@ -23,9 +23,8 @@ from common.database.encryption import hashed
 from common.forms.not_possible import NotPossible
 from common.redis import rate_limiter
 from common.uuid7 import uuid7
-from people import mailboxes
 from people.models import Invitation, Membership, Role, SecurityEvent, User
-from people.sign_in import security_log
+from people.sign_in import mailboxes, security_log
 from people.user_lock import lock_in_transaction, lock_user
 
 created = Signal()

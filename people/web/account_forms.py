@@ -12,8 +12,8 @@ from django.utils.translation import get_language, gettext_lazy as _
 
 from common import zones
 from common.texts.written import check_line
-from people import mailboxes
 from people.models import User
+from people.sign_in import mailboxes
 from people.web import themes
 
 

@@ -7,8 +7,8 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from common.texts.written import check_line
-from people import mailboxes
 from people.models import Membership, OnCall, Role, validate_printable
+from people.sign_in import mailboxes
 
 
 class TeamForm(forms.Form):

@@ -12,11 +12,11 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
 
 from common.redis.request_limiter import by_address, limit_page
-from people import mailboxes, tokens
+from people import tokens
 from people.access.requests import PersonRequest, own_path, person_form, person_page, posted
 from people.account.settings_form import SettingsForm
 from people.models import Theme, User
-from people.sign_in import address_undo, second_factor
+from people.sign_in import address_undo, mailboxes, second_factor
 from people.web import themes
 
 

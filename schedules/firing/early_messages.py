@@ -13,7 +13,8 @@ from uuid import UUID
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from common import fault_points, zones
+from common import zones
+from common.database import fault_points
 from common.database.postgres import blames_no_row, change
 from common.database.rows import Rows
 from common.texts import languages

@@ -17,7 +17,8 @@ from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Now
 
-from common import fault_points, zones
+from common import zones
+from common.database import fault_points
 from common.database.postgres import blames_no_row, change, query
 from common.database.rows import Rows
 from common.uuid7 import of_slot

@@ -109,7 +109,7 @@ FIGURES = [
     ("notifications.net.address_checks", "A_MINUTE", "{} a minute at one host"),
     ("notifications.net.deadline", "MAX_LOOKUPS", "of its {} "),
     ("notifications.net.deadline", "MAX_OF_PERSON", "{} of its"),
-    ("people.mailboxes", "MAILS_A_DAY", "{} a day of each purpose"),
+    ("people.sign_in.mailboxes", "MAILS_A_DAY", "{} a day of each purpose"),
     ("people.sign_in.security_log", "MOST_OF_SOURCE", "{} a minute of one source"),
     ("people.sign_in.security_log", "MOST_OF_STRANGERS", "{} of all strangers"),
     ("people.tokens", "MOST", "{} tokens"),

@@ -17,7 +17,7 @@ from common.database.rows import insert
 from common.forms.not_possible import NotPossible
 from common.redis import client, request_limiter
 from common.redis.client import Call
-from people import mailboxes
+from people.sign_in import mailboxes
 from watches.models import PublicIncident, StatusMail, StatusPage, Subscriber
 from work.broker import wakes
 from work.broker.wakes import Wake, publish_after_commit

@@ -14,7 +14,7 @@ from celery import Celery, signals
 from kombu.exceptions import KombuError
 from kombu.utils.json import dumps
 
-from common import fault_points
+from common.database import fault_points
 
 _PLACE = "00000000-0000-0000-0000-000000000000"
 # A worker handles messages of one time in any order, and rounds a time to about a microsecond.

@@ -14,8 +14,7 @@ from uuid import UUID
 from celery import current_app
 from django.db import transaction
 
-from common import fault_points
-from common.database import postgres
+from common.database import fault_points, postgres
 from common.database.group_commit import Alone, Combiner
 from work.broker import fair_queue, publisher
 from work.broker.shared_connection import has_threads

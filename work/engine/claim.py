@@ -10,8 +10,7 @@ from uuid import UUID, uuid4
 
 from django.db import transaction
 
-from common import fault_points
-from common.database import postgres
+from common.database import fault_points, postgres
 from common.database.group_commit import Alone, Combiner
 from common.database.postgres import blames_no_row, column, persist
 from work.broker.shared_connection import SharedConnection, has_threads

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from common import fault_points
+from common.database import fault_points
 from common.database.postgres import blames_no_row, is_locked, lend_connection
 from common.redis import live_wakes
 from common.texts import languages

@@ -12,8 +12,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from common import fault_points
-from common.database import postgres
+from common.database import fault_points, postgres
 from common.database.group_commit import Alone, Combiner
 from common.database.postgres import persist
 from common.database.rows import Json, Rows

@@ -14,8 +14,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
-from common import correlation
-from common.database import checks
+from common.database import checks, correlation
 from common.database.storage import BUSY
 from common.database.triggers import changed, refuse, refuse_unreadable, update_of
 from common.texts.state_words import lazy_state_word
@@ -201,7 +200,7 @@ class Reasoned(models.Model):
 
 
 class Chained(models.Model):
-    """A row of a chain of causes, by its correlation id; see `common.correlation`."""
+    """A row of a chain of causes, by its correlation id; see `common.database.correlation`."""
 
     correlation_id: Any
     # What is not a UUID.

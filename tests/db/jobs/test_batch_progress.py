@@ -11,7 +11,7 @@ import pytest
 from django.db import connection, connections
 from django.test.utils import CaptureQueriesContext
 
-from common import fault_points
+from common.database import fault_points
 from common.uuid7 import uuid7
 from jobs.batches import kind, progress, withdrawal
 from jobs.batches.progress import Progress

@@ -14,7 +14,7 @@ from django.db import connection, transaction
 from django.db.models.functions import Now
 from django.test.utils import CaptureQueriesContext
 
-from common import fault_points
+from common.database import fault_points
 from events.intake import ledger, trace
 from events.kinds.event import EVENT
 from events.models import Event, Subscription, Topic

@@ -18,8 +18,8 @@ from pytest_django import Settings
 from notifications.channels import verification
 from notifications.messages.links import UNSUBSCRIBE
 from notifications.models import Channel, Delivery, Notification
-from people import mailboxes
-from people.mailboxes import MAILS_A_DAY
+from people.sign_in import mailboxes
+from people.sign_in.mailboxes import MAILS_A_DAY
 from tests.make import make_channel, make_user, send_now, signed_in
 from tests.network import closed_port
 

@@ -16,8 +16,8 @@ from django.test import Client
 from pytest_django import Settings
 
 from config.processes import server
-from people import mailboxes
 from people.models import User
+from people.sign_in import mailboxes
 from tests.make import make_user, signed_in
 from tests.network import closed_port
 

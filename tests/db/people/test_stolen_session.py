@@ -14,9 +14,9 @@ from django.core import mail, signing
 from django.db.models import F
 from django.test import Client
 
-from people import mailboxes, teams, tokens
+from people import teams, tokens
 from people.models import AddressChange, CalendarFeed, SecurityEvent, User
-from people.sign_in import address_undo
+from people.sign_in import address_undo, mailboxes
 from tests.authenticator import PASSWORD
 from tests.make import make_user, signed_in
 

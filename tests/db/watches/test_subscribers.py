@@ -20,8 +20,8 @@ from pytest_django.fixtures import Settings
 
 from demo.receivers import SMTPReceiver
 from notifications.deliveries import limits
-from people import mailboxes
 from people.models import User
+from people.sign_in import mailboxes
 from tests.db.locks import wait_for_a_lock
 from tests.db.watches.test_status_pages import make_page
 from tests.make import make_user, signed_in

@@ -17,7 +17,7 @@ import pytest
 
 from bench.faults.brokers import OneRedis
 from bench.faults.cluster import Cluster
-from common.fault_points import Point
+from common.database.fault_points import Point
 from config.embedded.var import CHECKOUT, var_dir
 
 DELIVERIES = 200

@@ -21,8 +21,8 @@ from notifications.deliveries import confirmation
 from notifications.messages.links import UNSUBSCRIBE
 from notifications.messages.message import Destination, Rejected
 from notifications.models import Channel, Delivery, Notification
-from people import mailboxes
 from people.models import Code, User
+from people.sign_in import mailboxes
 from tests.db.locks import wait_for_a_lock
 from tests.db.notifications.conftest import code_in, fresh, link_in, send_all
 from tests.make import NOON, disabled, make_channel, make_delivery, make_schedule, make_user, noted, settle, taken

@@ -19,8 +19,9 @@ from notifications.channels import changes
 from notifications.deliveries import confirmation
 from notifications.messages.links import UNSUBSCRIBE
 from notifications.models import Channel, Delivery, Notification
-from people import codes, mailboxes
+from people import codes
 from people.models import Code, User
+from people.sign_in import mailboxes
 from tests.db.notifications.conftest import code_in, fresh, send_all
 from tests.make import make_channel, make_delivery, make_user, send_now
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.db import connections
 
-from common import fault_points
+from common.database import fault_points
 from notifications.deliveries import acknowledge, nag, outbox
 from notifications.models import Channel, Delivery, Notification
 from schedules.agenda import moving
