@@ -1,7 +1,7 @@
 """Counters: the list with the form of a new one, one with its chart, and its deletion."""
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from django import forms
 from django.conf import settings
@@ -21,7 +21,7 @@ from people.access.requests import PersonRequest, person_form, person_page, post
 
 _PAGE = 50
 _MINUTES, _DAYS = 60, 30
-_HEIGHT = 1_000  # of the drawing; a bar is 10 wide
+_HEIGHT = 1_000  # of the drawing
 
 
 class CounterForm(forms.Form):
@@ -38,18 +38,12 @@ class CounterForm(forms.Form):
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """The sum of a minute or a day; `x` and `height` are in units of the drawing."""
+class Bar(NamedTuple):
+    """The sum of a minute or a day; `height` is in units of the drawing."""
 
     label: str
     value: int
-    x: int
     height: int
-
-    @property
-    def top(self) -> int:
-        return _HEIGHT - self.height
 
 
 @person_form
@@ -74,15 +68,14 @@ def detail(request: PersonRequest, name: str) -> HttpResponse:
     span, count = (counting.DAY, _DAYS) if is_by_day else (counting.MINUTE, _MINUTES)
     history = counting.history(request.user, name, span, count)
     highest = max(map(abs, history.values()))
-    # What is not 0 is at least high enough to be seen.
-    heights = {start: added and max(round(_HEIGHT * abs(added) / highest), 20) for start, added in history.items()}
     context = {
         "name": name,
         "value": value,
         "is_by_day": is_by_day,
+        # What is not 0 is at least high enough to be seen.
         "bars": [
-            Bar(_label(start, is_by_day), added, 10 * number, heights[start])
-            for number, (start, added) in enumerate(sorted(history.items()))
+            Bar(_label(start, is_by_day), added, added and max(round(_HEIGHT * abs(added) / highest), 20))
+            for start, added in sorted(history.items())
         ],
         "highest": highest,
         "added": sum(history.values()),
