@@ -13,6 +13,7 @@ from django.db.models import F
 from django.utils.crypto import constant_time_compare, salted_hmac
 from django.utils.translation import gettext as _
 
+from common.forms.not_possible import NotPossible
 from people.models import Code
 
 MARK = "••••-••••"
@@ -21,12 +22,12 @@ LIFE = timedelta(minutes=15)
 PAUSE = timedelta(seconds=60)
 
 
-class TooSoon(Exception):
-    """A code was sent less than a minute ago; the message is for the person."""
+class TooSoon(NotPossible):
+    """A code was sent less than a minute ago."""
 
 
-class Spent(Exception):
-    """The code has expired or was tried too often; the message is for the person."""
+class Spent(NotPossible):
+    """The code has expired or was tried too often."""
 
 
 @transaction.atomic

@@ -182,13 +182,13 @@ def problem_of(request: HttpRequest, error: Exception) -> Problem:
 def _of_operation(error: Exception) -> Problem | None:
     """The problem if an operation has refused what was asked; its message is for the person."""
     match error:
-        case NotPossible():
-            return conflict(str(error))
         case QuotaReached():
             headers = {"Retry-After": str(error.wait)}
             return Problem(429, str(error.reason.code), "Your quota of events is used up.", str(error), headers=headers)
         case TooSoon() | TooManyCodes():
             return too_many_messages(error)
+        case NotPossible():
+            return conflict(str(error))
     return None
 
 

@@ -19,6 +19,7 @@ from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
+from common.forms.not_possible import NotPossible
 from common.redis import client, live_wakes, rate_limiter, request_limiter
 from common.redis.client import Call
 from common.redis.request_limiter import Limit
@@ -83,18 +84,14 @@ IMPORTS_AN_HOUR = 10
 _IMPORT_LEASE = 300  # seconds; after a process was killed
 
 
-class TooManyImports(Exception):
-    """The message is for the person."""
-
-
 @contextmanager
 def one_import(person_id: int) -> Iterator[None]:
-    """One import of a person at a time, and ten an hour. Raises TooManyImports."""
+    """One import of a person at a time, and ten an hour. Raises NotPossible."""
     if not rate_limiter.allows(f"imports:{person_id}", IMPORTS_AN_HOUR, 3600.0):
         text = _("You have imported %(most)s files within an hour, which is the limit. Try again later.")
-        raise TooManyImports(text % {"most": IMPORTS_AN_HOUR})
+        raise NotPossible(text % {"most": IMPORTS_AN_HOUR})
     if not cache.add(f"importing:{person_id}", 1, _IMPORT_LEASE):
-        raise TooManyImports(_("Another import of yours is under way. Wait until it has ended."))
+        raise NotPossible(_("Another import of yours is under way. Wait until it has ended."))
     try:
         yield
     finally:

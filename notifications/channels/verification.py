@@ -21,8 +21,8 @@ from people.sign_in import mailboxes
 from people.user_lock import lock_user
 
 
-class TooManyCodes(Exception):
-    """The daily limit of tests and codes is reached; the message is for the person."""
+class TooManyCodes(NotPossible):
+    """The daily limit of tests and codes is reached."""
 
 
 class CodeRefused(NotPossible):

@@ -12,12 +12,12 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django_htmx.http import HttpResponseClientRedirect
 
+from common.forms.not_possible import shown_in
 from notifications import providers
 from notifications.channels import changes, verification
 from notifications.channels.forms import CodeForm
 from notifications.deliveries import confirmation
 from notifications.models import Channel, Delivery, Notification
-from people import codes
 from people.access.requests import PersonRequest, person_action, person_form, person_page, posted
 
 # The result of a test stops polling after this many seconds.
@@ -35,13 +35,11 @@ def verify(request: PersonRequest, channel_id: UUID) -> HttpResponse:
         return redirect(listed)
     form = CodeForm(posted(request))
     if form.is_valid():
-        try:
+        with shown_in(form, "code"):
             if confirmation.confirm(channel, form.cleaned_data["code"], timezone.now()):
                 _say_ready(request, channel)
                 return redirect(listed)
             form.add_error("code", _("This is not the latest code. Check the newest message."))
-        except codes.Spent as spent:
-            form.add_error("code", str(spent))
     sent = Delivery.objects.filter(channel=channel, notification__origin=Notification.Origin.CODE)
     latest = sent.select_related("notification").order_by("-id").first()
     context = {"channel": channel, "provider": providers.find(channel.provider), "form": form}
@@ -63,12 +61,10 @@ def resend_code(request: PersonRequest, channel_id: UUID) -> HttpResponse:
 
 
 def send_code(request: PersonRequest, channel: Channel) -> None:
-    try:
+    with shown_in(request):
         verification.send_code(channel, timezone.now())
         if channel.provider not in providers.unconfigured():  # the page says what becomes of it
             messages.success(request, _("A code is on its way to “%(label)s”.") % {"label": channel.label})
-    except (codes.TooSoon, verification.CodeRefused, verification.TooManyCodes) as refusal:
-        messages.error(request, str(refusal))
 
 
 @person_action

@@ -9,7 +9,8 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _, gettext_lazy, ngettext
 
-from common.redis.request_slots import TooManyImports, one_import
+from common.forms.not_possible import NotPossible
+from common.redis.request_slots import one_import
 from notifications.inputs.channels_form import ChannelsForm
 from people.access.requests import PersonRequest, person_form
 from people.models import User
@@ -139,7 +140,7 @@ def _import(
     try:
         with one_import(request.user.pk):
             made = imports.load(request.user, chosen, form.sent(), form.ordered(), now)
-    except TooManyImports as refusal:
+    except NotPossible as refusal:
         form.add_error(None, str(refusal))
         return _show(request, form, items, taken)
     if left := sum(item.values is not None for item in chosen) - made:

@@ -9,8 +9,9 @@ from django.utils.translation import gettext as _
 
 from common.forms import json_file
 from common.forms.json_file import MOST, FileRefused
+from common.forms.not_possible import NotPossible
 from common.parsing.budget import OverBudget
-from common.redis.request_slots import TooManyImports, one_import
+from common.redis.request_slots import one_import
 from common.texts.numbers import grouped
 from notifications.inputs.channels_form import ChannelsForm
 from people.access.requests import PersonRequest, person_form
@@ -48,7 +49,7 @@ def upload(request: PersonRequest) -> HttpResponse:
             planned = healthchecks.plan(request.user, checks, {})
     except (FileRefused, OverBudget) as problem:
         return _ask(request, str(problem))
-    except TooManyImports as refusal:
+    except NotPossible as refusal:
         return _ask(request, str(refusal), 429)
     context = {
         "form": form,

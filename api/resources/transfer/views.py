@@ -17,7 +17,8 @@ from api.resources.transfer.load import Outcome
 from api.resources.transfer.sections import SECTIONS
 from common.forms import json_file
 from common.forms.json_file import FileRefused
-from common.redis.request_slots import TooManyImports, one_import
+from common.forms.not_possible import NotPossible
+from common.redis.request_slots import one_import
 from people.access.requests import PersonRequest, person_form, sensitive
 from people.models import SecurityEvent
 from people.sign_in import security_log
@@ -49,7 +50,7 @@ def upload(request: PersonRequest) -> HttpResponse:
             outcome = (load.preview if is_preview else load.load)(request.user, file)
     except FileRefused as problem:
         return _ask(request, str(problem))
-    except TooManyImports as refusal:
+    except NotPossible as refusal:
         return _ask(request, str(refusal), 429)
     except IntegrityError as error:
         if not isinstance(error.__cause__, UniqueViolation):
