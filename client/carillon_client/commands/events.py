@@ -132,12 +132,7 @@ def _run(run: FlowRun) -> str:
 
 
 def _topics(carillon: Client, options: argparse.Namespace) -> None:
-    show_list(
-        options,
-        carillon.topics.list(),
-        lambda one: f"{one['slug']}  {one['name']}; subscribers: {one['subscribers']}",
-        "No topics.",
-    )
+    show_list(options, carillon.topics.list(), "{slug}  {name}; subscribers: {subscribers}".format_map, "No topics.")
 
 
 def _changes(carillon: Client, options: argparse.Namespace) -> None:

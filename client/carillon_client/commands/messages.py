@@ -58,12 +58,8 @@ def _cancel(carillon: Client, options: argparse.Namespace) -> None:
 
 
 def _channels(carillon: Client, options: argparse.Namespace) -> None:
-    show_list(
-        options,
-        carillon.channels.list(),
-        lambda one: f"{one['id']}  {one['label']}: {one['kind']}, {one['summary']}; {one['state']}",
-        "No channels.",
-    )
+    line = "{id}  {label}: {kind}, {summary}; {state}".format_map
+    show_list(options, carillon.channels.list(), line, "No channels.")
 
 
 def _batches(carillon: Client, options: argparse.Namespace) -> None:
@@ -79,12 +75,8 @@ def _dead_letters(carillon: Client, options: argparse.Namespace) -> None:
     if options.replay:
         _replay(carillon, options)
         return
-    show_list(
-        options,
-        carillon.dead_letters.list(cause=options.cause),
-        lambda one: f"{one['id']}  {one['channel_label']}: {one['reason']['text']} ({one['cause']})",
-        "No dead letters.",
-    )
+    line = "{id}  {channel_label}: {reason[text]} ({cause})".format_map
+    show_list(options, carillon.dead_letters.list(cause=options.cause), line, "No dead letters.")
 
 
 def _replay(carillon: Client, options: argparse.Namespace) -> None:
