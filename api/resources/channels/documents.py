@@ -103,9 +103,6 @@ def field_document(name: str, field: forms.Field) -> dict[str, Any]:
     }
 
 
-Fields = Annotated[dict[str, str | int | bool | None], FewNames]
-
-
 class NewChannel(Body):
     model_config = limited(LabelForm)
 
@@ -135,7 +132,9 @@ class ChannelPatch(Partial, Replacement):
         description="Seconds after the first try; null: its kind's own policy.",
         json_schema_extra={"enum": [None, *Channel.GiveUp.values]},
     )
-    fields: Fields = Field(description="Null deletes an optional value.")
+    fields: Annotated[dict[str, str | int | bool | None], FewNames] = Field(
+        description="Null deletes an optional value."
+    )
 
 
 def provider_of(kind: str) -> Provider:
@@ -179,10 +178,8 @@ def changed(body: ChannelPatch, channel: Channel, user: User) -> tuple[Destinati
     refuse_unknown(body.fields, [name for name in offered.fields if name in provider.form.base_fields])
     typed: dict[str, Any] = dict(offered.initial)
     for name, value in body.fields.items():
-        typed[name] = "" if value is None else value
         # An empty secret is kept; a separate field deletes it.
-        if value is None and f"drop_{name}" in offered.fields:
-            typed[f"drop_{name}"] = True
+        typed |= {name: "", f"drop_{name}": True} if value is None else {name: value}
     details = change_form(typed, provider, stored)
     if not address_checks.are_valid(user.pk, details, settings):
         raise invalid(*errors(details, "fields"), *errors(settings))

@@ -65,11 +65,6 @@ def own(request: ApiRequest, schedule_id: UUID) -> Schedule:
     return _read(_READ, request, schedule_id)[0]
 
 
-def show_own(request: ApiRequest, schedule_id: UUID) -> HttpResponse:
-    schedule, row = _read(_READ, request, schedule_id)
-    return show(schedule, row.channels)
-
-
 def _read(statement: str, request: ApiRequest, schedule_id: UUID) -> tuple[Schedule, Any]:
     """The schedule and its row. Raises Http404."""
     row = postgres.execute(statement, {"id": schedule_id, "user": request.auth.user.pk}).fetchone()
@@ -138,7 +133,8 @@ def create_schedule(request: ApiRequest, body: ScheduleBody) -> HttpResponse:
 @router.get("/{uuid:schedule_id}", response=ScheduleDocument, summary="Read a schedule")
 def read_schedule(request: ApiRequest, schedule_id: UUID) -> HttpResponse:
     """`ETag` is its version: send it as `If-Match` with a change."""
-    return show_own(request, schedule_id)
+    schedule, row = _read(_READ, request, schedule_id)
+    return show(schedule, row.channels)
 
 
 @router.put("/{uuid:schedule_id}", response=ScheduleDocument, summary="Replace a schedule")
