@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 from django.db import connection
@@ -48,6 +49,17 @@ def test_a_type_leads_to_rules_and_queues_with_what_waits_and_who_pulls(ada: Use
     assert found is not None and found.pulled_by == str(api.row)
     shown = page(signed_in(ada))
     assert "Orders" in shown and str(api.row) in shown and "the oldest" in shown
+
+
+def test_the_oldest_that_waits_is_the_first_recorded(ada: User) -> None:
+    mail = make_channel(ada, "email")
+    make_rule(ada, conditions=[], channels=[mail])
+    for _ in range(2):
+        happen(ada)
+    first, second = Delivery.objects.order_by("notification_id")
+    Delivery.objects.filter(id=second.id).update(created_at=first.created_at + timedelta(hours=1))
+    [route] = find(ada, "order.paid").routes
+    assert route.backlog is not None and route.backlog.oldest == first.created_at
 
 
 def test_dead_deliveries_are_counted(ada: User) -> None:

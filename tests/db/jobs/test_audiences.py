@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import Group
+from django.utils import timezone
 
 from events.models import Subscription, Topic
 from jobs.batches import progress as batches, withdrawal
@@ -19,6 +20,7 @@ from people.models import User
 from schedules.firing import fire
 from schedules.models import Occurrence, Schedule
 from tests.make import NINE, check, make_channel, make_schedule, make_user, send_now
+from work.broker import wakes
 from work.engine import runner
 
 LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
@@ -159,6 +161,16 @@ def test_nine_on_each_readers_clock(staff: User) -> None:
     assert set(Notification.objects.values_list("body", flat=True)) == {"It is 09:00."}
     due = dict(Delivery.objects.values_list("notification__user_id", "available_at"))
     assert [due[reader.pk] - at[reader.pk] for reader in readers] == [timedelta(0)] * 4 or min(due.values()) >= slot
+
+
+def test_checks_for_a_later_slot_are_published_shortly_before_it(staff: User) -> None:
+    make_reader()
+    batch = announce(staff, job_kind="sample", job_payload={"value": "seven"})
+    slot = timezone.now() + timedelta(hours=1)
+    Batch.objects.update(slot=slot)
+    tell(batch)
+    [job] = Job.objects.all()
+    assert (job.available_at, slot - job.wake_at) == (slot, timedelta(seconds=wakes.EARLY))
 
 
 def test_progress_is_counted_by_parts_and_the_end_is_recorded(staff: User) -> None:

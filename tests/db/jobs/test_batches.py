@@ -15,6 +15,7 @@ from django.db.models.functions import Now
 from django.test.utils import CaptureQueriesContext
 
 from common.database import fault_points
+from common.uuid7 import uuid7
 from events.intake import ledger, trace
 from events.kinds.event import EVENT
 from events.models import Event, Subscription, Topic
@@ -130,6 +131,14 @@ def test_an_empty_audience_is_recorded_and_ends_there(topic: Topic) -> None:
     batch = handle(publish(topic))
     assert (batch.state, batch.size, batch.told) == ("told", 0, 0)
     assert not Notification.objects.exists()
+
+
+def test_a_batch_is_told_at_once_and_recorded_once(ada: User) -> None:
+    new = progress.NewBatch(
+        id=uuid7(), user_id=ada.pk, audience="everybody", audience_key="", origin="announcement", message={}
+    )
+    assert progress.record([new]) == [wakes.Wake(progress.TELL, new.id, 0.0, ada.pk)]
+    assert progress.record([new]) == []
 
 
 def test_the_audience_is_frozen_when_the_event_is_recorded(topic: Topic) -> None:

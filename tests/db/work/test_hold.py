@@ -114,6 +114,12 @@ def test_work_in_hand_is_waited_for(open_delivery: Delivery) -> None:
     assert hold.release(hold.Choice.SEND, math.inf)
 
 
+def test_a_release_that_takes_too_long_stays_on_hold(open_delivery: Delivery) -> None:
+    hold.begin()
+    assert not hold.release(hold.Choice.SKIP, -1.0)
+    assert hold.is_on()
+
+
 def test_by_command_and_for_monitors(client: Client, open_delivery: Delivery) -> None:
     call_command("hold")
     assert client.get("/healthz/clock").status_code == 503

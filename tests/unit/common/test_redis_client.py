@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from redis.exceptions import ConnectionError as Refused, ReadOnlyError, RedisError, ResponseError
 
-from common.redis import client
+from common.redis import client, sentinels
 
 URL = "redis://127.0.0.1:1/0"
 DISK = ResponseError("MISCONF Redis is configured to save RDB snapshots")
@@ -82,3 +83,10 @@ def test_a_redis_that_hangs_costs_a_second_and_one_that_was_demoted_a_connection
 
 def _refuse() -> None:
     raise Refused
+
+
+@pytest.mark.parametrize("options", [sentinels.options, sentinels.async_options])
+def test_only_an_address_with_sentinels_asks_them_for_the_primary(options: Any) -> None:
+    assert options("redis://localhost:6379/0") == {}
+    kind = options("redis://mymaster/0?sentinels=localhost:1,localhost:2")["connection_class"]
+    assert (kind.primary, kind.sentinels) == ("mymaster", [("localhost", "1"), ("localhost", "2")])

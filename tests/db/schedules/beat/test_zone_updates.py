@@ -123,6 +123,13 @@ def test_the_command_says_what_it_moves() -> None:
     assert f"Zones are read from {zone_updates.source()}." in out.getvalue()
 
 
+def test_a_zone_that_has_gone_is_forgotten() -> None:
+    ZoneDigest.objects.create(zone="Mars/Olympus", digest="older data")
+    for _ in zone_updates.recompute_changed():
+        pass
+    assert not ZoneDigest.objects.filter(zone="Mars/Olympus").exists()
+
+
 @pytest.fixture
 def other_zones(tmp_path: Path) -> Iterator[Path]:
     """A folder of zones that this process reads before all others; the test fills it."""

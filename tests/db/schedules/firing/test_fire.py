@@ -137,8 +137,11 @@ def test_missed_slots_before_those_within_their_grace_follow_the_policy(policy: 
     ]
 
 
-def test_a_batch_ends_where_it_would_hold_up_the_heartbeats_of_its_beat(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fire, "SLOTS_PER_BATCH", 150)
+@pytest.mark.parametrize("slots", [150, 200])
+def test_a_batch_ends_where_it_would_hold_up_the_heartbeats_of_its_beat(
+    slots: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fire, "SLOTS_PER_BATCH", slots)
     schedules = [every_minute(grace=86_400) for _ in range(4)]
     assert days_off(*schedules, minutes=100) == [200, 200]
     assert [schedule.occurrences.count() for schedule in schedules] == [100] * 4
