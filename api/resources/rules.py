@@ -182,19 +182,15 @@ def read_rule(request: ApiRequest, rule_id: UUID) -> HttpResponse:
 @router.put("/{uuid:rule_id}", response=RuleDocument, summary="Replace a rule")
 def replace_rule(request: ApiRequest, rule_id: UUID, body: RuleReplacement) -> HttpResponse:
     """Fields that are not given get their defaults."""
-    return _change(request, rule_id, body)
+    with _changing(request, rule_id) as rule:
+        require_unchanged(body, lambda: document(rule))
+        return _show(changes.change(*described(body, request.auth.user, rule)))
 
 
 @router.patch("/{uuid:rule_id}", response=RuleDocument, summary="Change some fields of a rule")
 def change_rule(request: ApiRequest, rule_id: UUID, body: RulePatch) -> HttpResponse:
     """Fields that are not given stay as they are."""
-    return _change(request, rule_id, body)
-
-
-def _change(request: ApiRequest, rule_id: UUID, body: RuleReplacement) -> HttpResponse:
-    with _changing(request, rule_id) as rule:
-        require_unchanged(body, lambda: document(rule))
-        return _show(changes.change(*described(body, request.auth.user, rule)))
+    return replace_rule(request, rule_id, body)
 
 
 @router.delete("/{uuid:rule_id}", response={204: None}, summary="Delete a rule")

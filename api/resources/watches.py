@@ -231,13 +231,15 @@ def list_pings(request: ApiRequest, watch_id: UUID, page: Query[paging.PageParam
 @router.put("/{uuid:watch_id}", response=WatchDocument, summary="Replace a watch")
 def replace_watch(request: ApiRequest, watch_id: UUID, body: WatchReplacement) -> HttpResponse:
     """Fields that are not given get their defaults."""
-    return _change(request, watch_id, body)
+    with lock_user(request.auth.user), _changing(request, watch_id) as watch:
+        require_unchanged(body, lambda: document(watch))
+        return _show(changes.change(*described(body, request.auth.user, watch)))
 
 
 @router.patch("/{uuid:watch_id}", response=WatchDocument, summary="Change some fields of a watch")
 def change_watch(request: ApiRequest, watch_id: UUID, body: WatchPatch) -> HttpResponse:
     """Fields that are not given stay as they are."""
-    return _change(request, watch_id, body)
+    return replace_watch(request, watch_id, body)
 
 
 @router.delete("/{uuid:watch_id}", response={204: None}, summary="Delete a watch")
@@ -269,9 +271,3 @@ def resume_watch(request: ApiRequest, watch_id: UUID) -> HttpResponse:
     """The next ping is expected as if one had come now."""
     with _changing(request, watch_id):
         return _show(changes.resume(watch_id))
-
-
-def _change(request: ApiRequest, watch_id: UUID, body: WatchReplacement) -> HttpResponse:
-    with lock_user(request.auth.user), _changing(request, watch_id) as watch:
-        require_unchanged(body, lambda: document(watch))
-        return _show(changes.change(*described(body, request.auth.user, watch)))
