@@ -7,7 +7,8 @@ import re
 from collections.abc import Callable, Iterable
 from copy import copy
 from datetime import UTC, datetime
-from typing import Annotated, Any, TypeVar
+from functools import cache
+from typing import Annotated, Any, Self, TypeVar
 
 from django import forms
 from django.core import validators
@@ -18,13 +19,18 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     FailFast,
+    ModelWrapValidatorHandler,
     PlainSerializer,
+    PrivateAttr,
     StringConstraints,
+    ValidationError as WrongFields,
     WithJsonSchema as Shown,
+    create_model,
     model_validator,
 )
 from pydantic.fields import FieldInfo
 
+from api.protocol.words import MOST_ERRORS, FieldError, field_errors
 from common.times.dates import rfc3339
 
 Answer = TypeVar("Answer", bound=BaseModel)
@@ -58,7 +64,57 @@ class Body(BaseModel):
         return given
 
 
-class Replacement(Body):
+class FormBody(Body):
+    """A body that an operation gives to a form; all that is wrong is told together: see `problems.require_valid`.
+
+    It has what is well typed; what is not is as if it was not given, also where it is required.
+    """
+
+    _wrong: list[FieldError] = PrivateAttr(default_factory=list)
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _keep_the_well_typed(cls, given: Any, validate: ModelWrapValidatorHandler[Self]) -> Self:
+        try:
+            return validate(given)
+        except WrongFields as error:
+            if error.error_count() > MOST_ERRORS or not all(one["loc"] for one in error.errors()):
+                raise
+            wrong = error.errors()
+        for one in wrong:
+            given = _without(given, one["loc"])
+        body: Self = _lenient(cls).model_validate(given)
+        body._wrong = field_errors(wrong)
+        return body
+
+    @property
+    def wrong(self) -> list[FieldError]:
+        return self._wrong
+
+    def is_wrong(self, path: str) -> bool:
+        """Whether this is wrong already, or something within it or around it."""
+        return any(f"{one.field}.".startswith(f"{path}.") or path.startswith(f"{one.field}.") for one in self._wrong)
+
+    def refuse(self, *errors: FieldError) -> None:
+        """Leaves out what may follow from something that is wrong already."""
+        self._wrong += [one for one in errors if not self.is_wrong(one.field)]
+
+
+def _without(given: dict[str, Any], location: tuple[Any, ...]) -> dict[str, Any]:
+    """Without the innermost object's member that has the location, or that lacks it."""
+    name, *inner = location
+    value = given.get(name)
+    if inner and isinstance(value, dict) and inner[0] in value:
+        return given | {name: _without(value, tuple(inner))}
+    return {other: one for other, one in given.items() if other != name}
+
+
+@cache
+def _lenient(body: type[Any]) -> Any:
+    return body if issubclass(body, Partial) else create_model(f"Lenient{body.__name__}", __base__=(Partial, body))
+
+
+class Replacement(FormBody):
     """A body that may also have members of the answer that are not fields of it: see `require_unchanged`."""
 
     model_config = ConfigDict(extra="allow")

@@ -2,17 +2,19 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
 
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.forms import BaseForm
 from django.http import HttpResponse
-from pydantic import BaseModel
 
-from api.protocol import words
 from api.protocol.answers import to_json
+from api.protocol.fields import FormBody, Replacement
+from api.protocol.words import MOST_ERRORS, UNKNOWN, FieldError as FieldError
 
 CONTENT_TYPE = "application/problem+json"
 
@@ -54,18 +56,6 @@ CODES = {
     "unavailable": "The server cannot answer now. Try again after Retry-After.",
 }
 """Each `code` of a problem, and what it means; `/api/v1/docs` lists them."""
-
-
-@dataclass(frozen=True, slots=True)
-class FieldError:
-    """`field` is the path in the body, such as `timing.dailyTime.hour`; or a parameter, such as `query.limit`.
-
-    `code` names the violated rule, for programs.
-    """
-
-    field: str
-    detail: str
-    code: str = ""
 
 
 class Problem(Exception):
@@ -110,14 +100,10 @@ class Problem(Exception):
         return response
 
 
-# A body can have 100,000 wrong fields, and each error is longer than its field.
-_MOST_ERRORS = 50
-
-
 def invalid(*errors: FieldError, kept: bool = False) -> Problem:
     """The body or a parameter is wrong: each error names its field and the remedy."""
-    shown = errors[:_MOST_ERRORS]
-    detail = "See errors." if shown == errors else f"See errors: the first {_MOST_ERRORS} of {len(errors):,}."
+    shown = errors[:MOST_ERRORS]
+    detail = "See errors." if shown == errors else f"See errors: the first {MOST_ERRORS} of {len(errors):,}."
     return Problem(422, "invalid", "Something in this request is not valid.", detail, shown, kept=kept)
 
 
@@ -129,36 +115,63 @@ def _called(name: str) -> str:
     return FORM_NAMES.get(name, name.removeprefix("drop_"))
 
 
-def errors(form: BaseForm, place: str = "", called: Callable[[str], str] = _called) -> list[FieldError]:
-    """The form's errors. `called` says what a field of the form is called in the body, within `place`."""
+def errors(form: BaseForm, called: Callable[[str], str] = _called) -> list[FieldError]:
+    """The form's errors. `called` says what a field of the form is called in the body; a code may add which part."""
     return [
-        FieldError(".".join(filter(None, (place, called(name)))) or "(body)", message, error.code or "")
+        FieldError(".".join(filter(None, (called(name), part))) or "(body)", message, code)
         for name, result in form.errors.as_data().items()
         for error in result
+        for part, _, code in [(error.code or "").rpartition(".")]
         for message in error.messages
     ]
 
 
-def require_valid(form: BaseForm, called: Callable[[str], str] = _called) -> None:
-    """Raises a 422 problem with the errors of the form."""
-    if not form.is_valid():
-        raise invalid(*errors(form, called=called))
+def require_valid(
+    body: FormBody,
+    *forms: BaseForm,
+    called: Callable[[str], str] = _called,
+    fields: BaseForm | None = None,
+    check: Callable[[], object] | None = None,
+    place: str = "",
+) -> None:
+    """Raises a 422 problem with all that is wrong: in the body, and what the forms refuse.
+
+    `fields` is a form of the body's `fields`. `check` validates all, where that takes more. `place` stands before all
+    paths.
+    """
+    named = [(form, called) for form in forms]
+    if fields is not None:
+        named.insert(0, (fields, lambda name: f"fields.{_called(name)}".rstrip(".")))
+    for form, called in named if body.wrong else ():
+        for name, field in form.fields.items():
+            if body.is_wrong(called(name)):  # what depends on it is not checked, as in the form of a page
+                form.fields[name] = refused = copy(field)
+                refused.clean = _refuse  # type: ignore[assignment, method-assign]
+    if check is not None:
+        check()
+    body.refuse(*(error for form, called in named for error in errors(form, called)))
+    if body.wrong:
+        raise invalid(*(replace(error, field=place + error.field) for error in body.wrong))
 
 
-def require_unchanged(body: BaseModel, current: Callable[[], Mapping[str, Any]]) -> None:
-    """Raises a 422 problem for members that are not fields of the body, unless they are as in the current answer."""
+def _refuse(*_: object) -> None:
+    raise ValidationError("")
+
+
+def require_unchanged(body: Replacement, current: Callable[[], Mapping[str, Any]]) -> None:
+    """Refuse members that are not fields of the body, unless they are as in the current answer."""
     if not (others := body.model_extra):
         return
     shown = json.loads(to_json(current()))
-    wrong = [
-        FieldError(name, "This cannot be changed here. Leave it out, or send it as you have read it.", "read_only")
-        if name in shown
-        else FieldError(name[:100], str(words.UNKNOWN), "extra_forbidden")
-        for name, value in others.items()
-        if name not in shown or value != shown[name]
-    ]
-    if wrong:
-        raise invalid(*wrong)
+    body.refuse(
+        *(
+            FieldError(name, "This cannot be changed here. Leave it out, or send it as you have read it.", "read_only")
+            if name in shown
+            else FieldError(name[:100], str(UNKNOWN), "extra_forbidden")
+            for name, value in others.items()
+            if name not in shown or value != shown[name]
+        )
+    )
 
 
 def not_found() -> Problem:

@@ -3,6 +3,8 @@
 The API speaks English; the page of an import, the language of its reader.
 """
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from django.utils.translation import gettext_lazy as _
@@ -35,6 +37,27 @@ _SENTENCES = {
     "model_type": _("Write an object."),
     "model_attributes_type": _("Write an object."),
 }
+
+
+MOST_ERRORS = 50
+"""Shown at most: a body can have 100,000 wrong fields, and each error is longer than its field."""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldError:
+    """`field` is the path in the body, such as `timing.dailyTime.hour`; or a parameter, such as `query.limit`.
+
+    `code` names the violated rule, for programs.
+    """
+
+    field: str
+    detail: str
+    code: str = ""
+
+
+def field_errors(errors: Iterable[Any]) -> list[FieldError]:
+    """Those of pydantic."""
+    return [FieldError(".".join(map(str, one["loc"])) or "(body)", detail(one), one["type"]) for one in errors]
 
 
 def detail(error: dict[str, Any]) -> str:

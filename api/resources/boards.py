@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, documents, fields_of, of
-from api.protocol.fields import Body, Instant
+from api.protocol.fields import FormBody, Instant
 from api.protocol.problems import require_valid
 from notifications.deliveries import boards
 from notifications.deliveries.boards import MessageForm
@@ -20,7 +20,7 @@ from notifications.providers.board import MOST_CHARACTERS
 router = Router(tags=["boards"], auth=Bearer("notifications"))
 
 
-class BoardMessageBody(Body):
+class BoardMessageBody(FormBody):
     text: Annotated[str, Field(min_length=1, max_length=MOST_CHARACTERS)] = Field(
         description="Plain text, in several lines if you want.", json_schema_extra={"pattern": r"\S"}
     )
@@ -57,7 +57,7 @@ def write_on_board(request: ApiRequest, board_id: UUID, body: BoardMessageBody) 
     """Its author is the label of the token. Only the newest 50 messages stay."""
     board = get_object_or_404(boards.of_account(request.auth.user), id=board_id)
     form = MessageForm({"text": body.text})
-    require_valid(form)
+    require_valid(body, form)
     if (written := boards.post(board.id, form.cleaned_data["text"], request.auth.label)) is None:
         raise Http404  # it was removed meanwhile
     return answer(fields_of(BoardMessageDocument, written), 201)

@@ -11,10 +11,10 @@ from pydantic import BaseModel, Field
 from api.protocol import paging, versions
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import documents, fields_of, of
-from api.protocol.fields import Body, FewNames, Instant, Partial, Replacement, Search, limited
+from api.protocol.fields import FewNames, FormBody, Instant, Partial, Replacement, Search, limited
 from api.protocol.idempotency import HEADER
-from api.protocol.problems import FieldError, conflict, errors, invalid, require_unchanged, too_many_checks
-from api.resources.channels.documents import FieldDocument, field_documents, refuse_unknown
+from api.protocol.problems import conflict, require_unchanged, require_valid, too_many_checks
+from api.resources.channels.documents import FieldDocument, existing, field_documents, refuse_unknown
 from api.resources.notifications import ReasonDocument, reason
 from common.forms.not_possible import NotPossible
 from jobs import connections
@@ -29,7 +29,7 @@ router = Router(tags=["connections"], auth=Bearer("connections"))
 _KIND = "The kind of the connection: `GET /connections/kinds` lists those of this installation."
 
 
-class NewConnection(Body):
+class NewConnection(FormBody):
     model_config = limited(LabelForm)
 
     kind: str = Field(
@@ -96,12 +96,12 @@ def list_connection_kinds(request: ApiRequest) -> HttpResponse:
 def add_connection(request: ApiRequest, body: NewConnection) -> HttpResponse:
     """Its source is asked first. With an `Idempotency-Key` it is not, and the connection is `unchecked` until `check`
     or the first check of a reminder."""
-    if (kind := connections.find(body.kind)) is None:
-        raise invalid(FieldError("kind", "There is no such kind. GET /connections/kinds lists them.", "unknown_kind"))
-    refuse_unknown(body.fields, kind.form.base_fields)
+    unknown = "There is no such kind. GET /connections/kinds lists them."
+    kind = existing(connections.find(body.kind), body, unknown, "unknown_kind")
+    refuse_unknown(body, body.fields, kind.form.base_fields)
     form = ConnectionForm(request.auth.user, kind, {**body.fields, "label": body.label})
     # The answer to an Idempotency-Key is kept in the transaction of the operation.
-    made = _save(form, ask=HEADER not in request.headers)
+    made = _save(body, form, ask=HEADER not in request.headers)
     return _show(made, 201, Location=f"{request.path}/{made.id}")
 
 
@@ -119,15 +119,15 @@ def change_connection(request: ApiRequest, connection_id: UUID, body: Connection
     if (kind := connections.find(result.kind)) is None:
         raise conflict("This installation has no such kind of connection.")
     fields = body.fields if "fields" in body.model_fields_set else {}
-    refuse_unknown(fields, kind.form.base_fields)
+    refuse_unknown(body, fields, kind.form.base_fields)
     typed: dict[str, Any] = kind.form_initial(result.readable_destination())
     for name, value in fields.items():
         # An empty secret is kept; a separate field deletes it.
         typed |= {name: "", f"drop_{name}": True} if value is None else {name: value}
     label = body.label if "label" in body.model_fields_set else result.label
-    if label == result.label and fields.items() <= document(result)["fields"].items():
+    if not body.wrong and label == result.label and fields.items() <= document(result)["fields"].items():
         return _show(result)
-    return _show(_save(ConnectionForm(request.auth.user, kind, {**typed, "label": label}, result)))
+    return _show(_save(body, ConnectionForm(request.auth.user, kind, {**typed, "label": label}, result)))
 
 
 @router.delete("/{uuid:connection_id}", response={204: None}, summary="Remove a connection")
@@ -160,10 +160,9 @@ def _own(request: ApiRequest, connection_id: UUID) -> Connection:
     return result
 
 
-def _save(form: ConnectionForm, *, ask: bool = True) -> Connection:
+def _save(body: FormBody, form: ConnectionForm, *, ask: bool = True) -> Connection:
     """Raises NotPossible, and problems 409 and 422."""
-    if not form.is_valid(ask=ask):
-        raise invalid(*errors(form.details, "fields"), *errors(form.label))
+    require_valid(body, form.label, fields=form.details, check=lambda: form.is_valid(ask=ask and not body.wrong))
     try:
         return form.save()
     except changes.ConnectionConflict:

@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field
 from api.protocol import paging, versions
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import documents, fields_of, of
-from api.protocol.fields import Body, Instant, Partial, Replacement, limited, one_of, shows
+from api.protocol.fields import FormBody, Instant, Partial, Replacement, limited, one_of, shows
 from api.protocol.problems import Problem, require_unchanged, require_valid
 from api.resources.event_bodies import Type
 from common.database.damaged import object_of
@@ -33,7 +33,7 @@ router = Router(tags=["types"], auth=Bearer("events"))
 OnMisfit = Annotated[str, one_of(RegisteredType.OnMisfit.values)]
 
 
-class EventTypeBody(Body):
+class EventTypeBody(FormBody):
     model_config = limited(TypeForm)
 
     name: Type = Field(description="A noun and what happened: `order.paid`. It cannot be changed.")
@@ -130,7 +130,7 @@ def create_event_type(request: ApiRequest, body: EventTypeBody) -> HttpResponse:
 def make(user: User, body: EventTypeBody) -> RegisteredType:
     """Raises NotPossible and a 422 problem."""
     form = TypeForm(body.model_dump() | {"data_schema": _written(body.data_schema)}, user)
-    require_valid(form)
+    require_valid(body, form)
     return type_form.create(form)
 
 
@@ -152,7 +152,7 @@ def change_event_type(request: ApiRequest, event_type_id: UUID, body: EventTypeP
             given["data_schema"] = type.data_schema if same else _written(given["data_schema"])
         stored = {name: getattr(type, name) for name in EventTypePatch.model_fields}
         form = TypeForm(stored | given, request.auth.user, type)
-        require_valid(form)
+        require_valid(body, form)
         return _show(versioned_form.save(form))
 
 

@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, documents, fields_of, of, secret_answer
-from api.protocol.fields import Body, Instant, Replacement, one_of
+from api.protocol.fields import Body, FormBody, Instant, Replacement, one_of
 from api.protocol.problems import conflict, require_unchanged, require_valid
 from api.resources.events import Taken
 from api.resources.notifications import ReasonDocument, reason_of
@@ -48,7 +48,7 @@ class ExpressionsBody(Body):
     correlation_id: str = Field(default="", description="Of its correlation id; empty: the request begins a chain.")
 
 
-class InboundBody(Body):
+class InboundBody(FormBody):
     label: str
     scheme: Literal["none", "github", "stripe", "standard", "hmac"] = Field(
         "none", description="How the sender signs its requests."
@@ -164,7 +164,7 @@ def _form(body: InboundBody, address: InboundAddress | None) -> InboundForm:
     given |= {f"signature_{name}": value for name, value in body.signature.model_dump().items()}
     given |= {f"event_{name}": value for name, value in body.event.model_dump().items()}
     form = InboundForm(given, address=address)
-    require_valid(form, lambda name: name.replace("signature_", "signature.").replace("event_", "event."))
+    require_valid(body, form, called=lambda name: name.replace("signature_", "signature.").replace("event_", "event."))
     return form
 
 

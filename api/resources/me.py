@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of, of
-from api.protocol.fields import FewNames, Instant, Partial, limited
+from api.protocol.fields import FewNames, FormBody, Instant, Partial, limited
 from api.protocol.problems import require_valid
 from api.resources.tokens import TokenDocument
 from events.intake import usage
@@ -67,7 +67,7 @@ class Settings(BaseModel):
     )
 
 
-class SettingsPatch(Partial, Settings):
+class SettingsPatch(Partial, FormBody, Settings):
     model_config = limited(SettingsForm)
 
 
@@ -118,7 +118,7 @@ def change_settings(request: ApiRequest, body: SettingsPatch) -> HttpResponse:
     with lock_user(request.auth.user):
         user = User.objects.get(pk=request.auth.user_id)
         form = settings_form(user, body.model_dump(exclude_unset=True))
-        require_valid(form)
+        require_valid(body, form)
         form.save()
     return answer(fields_of(Settings, user))
 

@@ -11,8 +11,8 @@ from pydantic import BaseModel, Field
 
 from api.protocol.access import ApiRequest
 from api.protocol.answers import answer, fields_of, of
-from api.protocol.fields import Body, Data, Instant, Texts, limited
-from api.protocol.problems import FieldError, Problem, invalid, require_valid
+from api.protocol.fields import Data, FormBody, Instant, Texts, limited
+from api.protocol.problems import FieldError, Problem, require_valid
 from api.resources.notifications import FURTHEST, router as router
 from notifications.deliveries import send
 from notifications.inputs.channels_form import ChannelsField
@@ -49,7 +49,7 @@ class MessageForm(forms.Form):
         return " ".join(self.cleaned_data["title"].split())
 
 
-class NotificationBody(Body):
+class NotificationBody(FormBody):
     model_config = limited(MessageForm)
 
     title: str = Field(description="Sent as it is.", json_schema_extra={"minLength": 1})
@@ -76,8 +76,8 @@ def send_message(request: ApiRequest, body: NotificationBody) -> HttpResponse:
     form = MessageForm(body.model_dump(include={"title", "body", "category"}) | {"channels": body.channel_ids}, user)
     if body.send_at is not None and not now <= body.send_at <= now + FURTHEST:
         passed = "This time has passed. Leave it out to send now."
-        raise invalid(FieldError("send_at", passed if body.send_at < now else "Choose a time within a year."))
-    require_valid(form)
+        body.refuse(FieldError("send_at", passed if body.send_at < now else "Choose a time within a year."))
+    require_valid(body, form)
     data = None if body.data is None else json.dumps(body.data)
     try:
         sent = send.send(user, now, **form.cleaned_data, send_at=body.send_at, urgent=body.urgent, data=data)

@@ -13,8 +13,8 @@ from pydantic import BaseModel, FailFast, Field, model_validator
 from api.protocol import paging, versions
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, documents, fields_of, of
-from api.protocol.fields import Body, Instant, Partial, Replacement, Texts, limited, one_of, shows
-from api.protocol.problems import FieldError, errors, invalid, require_unchanged
+from api.protocol.fields import Body, FormBody, Instant, Partial, Replacement, Texts, limited, one_of, shows
+from api.protocol.problems import FieldError, invalid, require_unchanged, require_valid
 from api.resources.event_bodies import Data, StoredId, Type
 from api.resources.notifications import Length, ReasonDocument, reason
 from events.inputs.conditions_field import LONGEST_VALUE, MOST_CONDITIONS
@@ -64,7 +64,7 @@ class ConditionBody(Body):
     )
 
 
-class RuleBody(Body):
+class RuleBody(FormBody):
     model_config = limited(RuleForm)
 
     name: str = Field(description="A name for people.", json_schema_extra={"minLength": 1})
@@ -138,20 +138,8 @@ def described(
     given = body.model_fields_set if isinstance(body, RulePatch) else RuleBody.model_fields.keys()
     fields |= body.model_dump(include=RuleBody.model_fields.keys() & given)
     form = RuleForm(form_values(fields), user=user, rule=rule, also=also)
-    if not form.is_valid():
-        raise invalid(*_errors(form, place))
+    require_valid(body, form, place=place)
     return form.as_rule(), form.ordered()
-
-
-def _errors(form: RuleForm, place: str) -> list[FieldError]:
-    result = []
-    for one in errors(form):
-        path, code = one.field, one.code
-        if "." in code:  # of a row of the conditions
-            row, code = code.rsplit(".", 1)
-            path = f"conditions.{row}"
-        result.append(FieldError(place + path, one.detail, code))
-    return result
 
 
 def _changing(request: ApiRequest, rule_id: UUID) -> AbstractContextManager[Rule]:

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of, of
-from api.protocol.fields import Body, Instant, Partial, Replacement, Texts, limited, shows, valid
+from api.protocol.fields import Body, FormBody, Instant, Partial, Replacement, Texts, limited, shows, valid
 from api.protocol.problems import FieldError, errors, invalid, require_unchanged, require_valid
 from common.admin.base import as_uuid
 from common.texts.written import check_line
@@ -28,7 +28,7 @@ router = Router(tags=["status pages"], auth=Bearer("schedules", shows_secrets=Tr
 badges_router = Router(tags=["badges"], auth=Bearer("schedules", shows_secrets=True))
 
 
-class StatusPageBody(Body):
+class StatusPageBody(FormBody):
     model_config = limited(StatusPageForm)
 
     title: str = Field(description="Its heading.", json_schema_extra={"minLength": 1})
@@ -54,7 +54,7 @@ class StatusPageDocument(BaseModel):
     )
 
 
-class PublicIncidentBody(Body):
+class PublicIncidentBody(FormBody):
     model_config = limited(PublicIncidentForm)
 
     title: str = Field(description="In one line.", json_schema_extra={"minLength": 1})
@@ -114,7 +114,7 @@ def make(user: User, body: StatusPageBody, page: StatusPage | None = None) -> St
     else:
         fields["watches"] = [watch.id for watch in status.watches_of(page)]
     form = StatusPageForm(fields, user, page)
-    require_valid(form)
+    require_valid(body, form)
     if (saved := form.save()) is None:
         raise invalid(*errors(form))
     return saved
@@ -171,7 +171,7 @@ def create_public_incident(request: ApiRequest, page_id: UUID, body: PublicIncid
     with lock_user(request.auth.user):
         page = StatusPage.objects.own(request.auth.user, id=page_id)
         form = PublicIncidentForm({"page": page.id, **body.model_dump()}, request.auth.user, PublicIncident())
-        require_valid(form)
+        require_valid(body, form)
         made = PublicIncident.objects.get(id=form.save().id)
     return answer(incident_document(made), 201, Location=f"{request.path}/{made.id}")
 
@@ -194,7 +194,7 @@ def change_public_incident(
         shown = incident_document(incident)
         require_unchanged(body, lambda: shown)
         form = PublicIncidentForm(shown | body.model_dump(exclude_unset=True), request.auth.user, incident)
-        require_valid(form)
+        require_valid(body, form)
         form.save()
         return answer(incident_document(_incident(request, page_id, incident_id)))
 

@@ -16,9 +16,9 @@ from pydantic import AfterValidator, BaseModel, Field, WithJsonSchema as Shown
 from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of, of, secret_answer
-from api.protocol.fields import Body, Instant, Partial, Replacement, Texts, one_of
+from api.protocol.fields import Body, FormBody, Instant, Partial, Replacement, Texts, one_of
 from api.protocol.idempotency import HEADER
-from api.protocol.problems import FieldError, conflict, errors, invalid, require_unchanged
+from api.protocol.problems import FieldError, conflict, invalid, require_unchanged, require_valid
 from api.resources.channels.documents import disabled_reason
 from api.resources.channels.operations import TestSent, etag, locked, test_sent
 from api.resources.notifications import ReasonDocument
@@ -48,7 +48,7 @@ def _one_line_each(headers: dict[str, str]) -> dict[str, str]:
 Headers = Annotated[dict[str, str], AfterValidator(_one_line_each)]
 
 
-class StatusWebhookBody(Body):
+class StatusWebhookBody(FormBody):
     url: str = Field(max_length=2_000, description="Where to post to, by https.")
     types: Types = Field(description="Types of changes; `delivery.*` is all of a noun.")
     label: str = Field("", max_length=80)
@@ -102,9 +102,9 @@ def create_status_webhook(request: ApiRequest, body: StatusWebhookBody) -> HttpR
     """A code is sent to it: confirm it with `verify`. Changes from then on are sent."""
     user = request.auth.user
     headers = "\n".join(f"{name}: {value}" for name, value in body.headers.items())
-    details = providers.get(STATUS).form(body.model_dump() | {"headers": headers, "types": " ".join(body.types)})
+    details = providers.get(STATUS).form(body.model_dump() | {"headers": headers, "types": " ".join(body.types or ())})
     label = LabelForm({"label": body.label})
-    _check(request, details, label)
+    _check(request, body, details, label)
     with transaction.atomic():
         channel = changes.add(user, STATUS, details.cleaned_data, label.cleaned_data["label"])
         verification.send_code(channel, timezone.now())
@@ -129,7 +129,7 @@ def change_status_webhook(request: ApiRequest, webhook_id: UUID, body: StatusWeb
     typed = provider.form_initial(stored) | given | ({"types": " ".join(body.types)} if "types" in given else {})
     details, label = change_form(typed, provider, stored), LabelForm({"label": given.get("label", read.label)})
     # Visits the address, which takes time, so outside of the lock.
-    _check(request, details, label)
+    _check(request, body, details, label)
     after = provider.update(stored, details.cleaned_data)
     with _changing(request, webhook_id) as channel:
         if changes.fingerprint(channel) != changes.fingerprint(read):
@@ -206,10 +206,10 @@ def _unverified(request: ApiRequest, webhook_id: UUID) -> Channel:
         return channel
 
 
-def _check(request: ApiRequest, *forms: Form) -> None:
+def _check(request: ApiRequest, body: FormBody, *forms: Form) -> None:
     # The answer to an Idempotency-Key is kept in the transaction of the operation.
-    if not address_checks.are_valid(request.auth.user_id, *forms, visits=HEADER not in request.headers):
-        raise invalid(*(error for form in forms for error in errors(form)))
+    visits = HEADER not in request.headers
+    require_valid(body, *forms, check=partial(address_checks.are_valid, request.auth.user_id, *forms, visits=visits))
 
 
 def _show(channel: Channel, status: int = 200) -> HttpResponse:

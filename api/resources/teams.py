@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, documents, fields_of, of
-from api.protocol.fields import Body, Instant, one_of
+from api.protocol.fields import FormBody, Instant, one_of
 from api.protocol.problems import of_status, require_valid
 from people import teams
 from people.account.override_form import OverrideForm
@@ -48,7 +48,7 @@ class CallShift(BaseModel):
     name: str = Field(description="Their name; empty: nobody.")
 
 
-class OverrideBody(Body):
+class OverrideBody(FormBody):
     member_id: str = Field(description="Who is asked first, whatever their times.")
     begins_at: Instant = Field(description="From when.")
     ends_at: Instant = Field(description="Until when, at most two years ahead.")
@@ -107,7 +107,7 @@ def create_override(request: ApiRequest, team_id: int, body: OverrideBody) -> Ht
     with lock_user(own.team):
         typed = {"member": body.member_id, "begins_at": body.begins_at, "ends_at": body.ends_at}
         form = OverrideForm(typed, own.team)
-        require_valid(form, lambda name: "member_id" if name == "member" else name)
+        require_valid(body, form, called=lambda name: "member_id" if name == "member" else name)
         made = form.save()
     return answer(fields_of(OverrideDocument, made), 201)
 

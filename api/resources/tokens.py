@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field, WithJsonSchema as Shown
 from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer, unauthorised
 from api.protocol.answers import answer, documents, fields_of, secret_answer
-from api.protocol.fields import Body, Instant, Texts, limited, one_of
+from api.protocol.fields import FormBody, Instant, Texts, limited, one_of
 from api.protocol.problems import FieldError, conflict, invalid, require_valid
 from common.uuid7 import uuid7
 from people import tokens
@@ -39,7 +39,7 @@ class NewToken(TokenDocument):
     token: str = Field(description="What to send as “Bearer”. No other answer has it.")
 
 
-class TokenBody(Body):
+class TokenBody(FormBody):
     model_config = limited(TokenForm)
 
     label: str = Field(description="What it is for.", json_schema_extra={"minLength": 1})
@@ -61,9 +61,9 @@ def create_token(request: ApiRequest, body: TokenBody) -> HttpResponse:
     """With rights of this token, never more, and never the one to make tokens. It is revoked with this token. With
     `Idempotency-Key`, a repeated request gets the same token."""
     form = TokenForm({"label": body.label, "scopes": body.scopes, "days": "", "made_as": uuid7()})
-    require_valid(form)
     if body.expires_at is not None and body.expires_at <= timezone.now():
-        raise invalid(FieldError("expires_at", "This time has passed. Choose a later one.", "passed"))
+        body.refuse(FieldError("expires_at", "This time has passed. Choose a later one.", "passed"))
+    require_valid(body, form)
     label, scopes = form.cleaned_data["label"], form.cleaned_data["scopes"]
     try:
         row, token = tokens.create_by(request.auth, label, scopes, body.expires_at)

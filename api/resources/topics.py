@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 from api.protocol import paging, versions
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of, of
-from api.protocol.fields import Body, Instant, Partial, Replacement, one_of, shows
+from api.protocol.fields import FormBody, Instant, Partial, Replacement, Texts, one_of, shows
 from api.protocol.problems import FieldError, invalid, require_unchanged, require_valid
 from common.database import postgres
 from common.forms import versioned_form
@@ -28,7 +28,7 @@ router = Router(tags=["topics"], auth=Bearer("events"))
 subscriptions_router = Router(tags=["subscriptions"], auth=Bearer("events"))
 
 
-class TopicBody(Body):
+class TopicBody(FormBody):
     name: str = Field(description="A name for people, of at most 80 characters.")
     slug: str = Field(description="Letters, digits, “-” and “_”: the `topic` of events. It cannot be changed.")
     description: str = Field("", description="What it is about, in at most 500 characters.")
@@ -70,7 +70,7 @@ class TopicEvent(BaseModel):
     received_at: Instant = of("created_at")
 
 
-class AddressBody(Body):
+class AddressBody(FormBody):
     address: str = Field(description="The email address with which somebody signs in.")
 
 
@@ -97,7 +97,7 @@ def create_topic(request: ApiRequest, body: TopicBody) -> HttpResponse:
 def make(user: User, body: TopicBody) -> Topic:
     """Raises NotPossible and a 422 problem."""
     form = TopicForm(body.model_dump(), user)
-    require_valid(form)
+    require_valid(body, form)
     return changes.create(form)
 
 
@@ -114,7 +114,7 @@ def change_topic(request: ApiRequest, slug: str, body: TopicPatch) -> HttpRespon
         require_unchanged(body, lambda: document(topic))
         stored = {name: getattr(topic, name) for name in TopicPatch.model_fields}
         form = TopicForm(stored | body.model_dump(exclude_unset=True), request.auth.user, topic)
-        require_valid(form)
+        require_valid(body, form)
         return _show(versioned_form.save(form))
 
 
@@ -152,7 +152,7 @@ def add_person(request: ApiRequest, slug: str, body: AddressBody) -> HttpRespons
     none has. Who has unsubscribed is not subscribed again."""
     topic = _find(request, slug)
     form = AddressForm({"address": body.address})
-    require_valid(form)
+    require_valid(body, form)
     try:
         subscription = subscriptions.add(topic, form.cleaned_data["address"])
     except subscriptions.TopicFull as refusal:
@@ -193,8 +193,8 @@ class OpenTopic(BaseModel):
     by: str = of("user.name", "Its owner's name, which may be empty.")
 
 
-class SubscriptionBody(Body):
-    channel_ids: list[str] = Field(description="Ids of your channels; none means all that work, less queues.")
+class SubscriptionBody(FormBody):
+    channel_ids: Texts = Field(description="Ids of your channels; none means all that work, less queues.")
 
 
 class SubscriptionReplacement(SubscriptionBody, Replacement):
@@ -230,7 +230,7 @@ def subscribe(request: ApiRequest, topic_id: UUID, body: SubscriptionReplacement
     own = Subscription.objects.for_user(user).current().filter(topic=topic).select_related("topic__user")
     require_unchanged(body, lambda: {} if (one := own.first()) is None else fields_of(SubscriptionDocument, one))
     form = ChannelsForm({"channels": body.channel_ids}, user)
-    require_valid(form)
+    require_valid(body, form)
     return answer(fields_of(SubscriptionDocument, subscriptions.join(user, topic, form.chosen)))
 
 

@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 from api.protocol import paging, versions
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of, of
-from api.protocol.fields import Body, Instant, Partial, Replacement, Search, Texts, limited, one_of, shows
+from api.protocol.fields import Body, FormBody, Instant, Partial, Replacement, Search, Texts, limited, one_of, shows
 from api.protocol.problems import FieldError, invalid, require_unchanged, require_valid
 from api.resources.schedules import timing
 from api.resources.schedules.timing import Timing, TimingDocument, Typed
@@ -48,7 +48,7 @@ class PingDocument(BaseModel):
     size: int = Field(description="The bytes of all that was posted.")
 
 
-class WatchBody(Body):
+class WatchBody(FormBody):
     model_config = limited(WatchForm)
 
     name: str = Field(description="A name for people.", json_schema_extra={"minLength": 1})
@@ -164,16 +164,16 @@ def described(
     form = WatchForm(
         form_values(fields), user=user, now=read_clock().now, watch=watch, parameters=parameters, also=also
     )
-    require_valid(form, partial(timing.called, WatchBody, {} if typed is None else typed.paths))
+    require_valid(body, form, called=partial(timing.called, WatchBody, {} if typed is None else typed.paths))
     return form.as_watch(), form.ordered()
 
 
 def _timing(body: WatchBody, watch: Watch | None, fields: dict[str, Any]) -> Typed | None:
-    """The timing, None for a period; `fields` gets its kind. Raises a 422 problem unless there is one of both."""
+    """The timing, None for a period; `fields` gets its kind."""
     if body.period is not None and body.timing is not None:
-        raise invalid(FieldError("timing", "Give a period or a timing, not both.", "one_timing"))
+        body.refuse(FieldError("timing", "Give a period or a timing, not both.", "one_timing"))
     if body.timing is not None:
-        typed = timing.read(body.timing, fields["time_zone"])
+        typed = timing.read(body, body.timing, fields["time_zone"])
         fields["period"] = None
     elif body.period is not None or watch is None or not isinstance(body, WatchPatch):
         fields["kind"] = Watch.SINCE
@@ -181,9 +181,7 @@ def _timing(body: WatchBody, watch: Watch | None, fields: dict[str, Any]) -> Typ
     elif watch.period is not None:
         return None
     else:
-        if (rule := _rule(watch)) is None:
-            raise invalid(FieldError("timing", "The stored timing cannot be read any more. Give a new one.", "rule"))
-        typed = timing.stored(rule, moves=fields["time_zone"] != watch.time_zone)
+        typed = timing.stored(body, _rule(watch), moves=fields["time_zone"] != watch.time_zone)
     fields |= {"kind": typed.kind, "anchor": typed.parameters.get("anchor")}
     return typed
 

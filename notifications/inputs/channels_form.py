@@ -188,7 +188,7 @@ class ChannelsForm(TypedForm):
                 if (position := cleaned.get(_name(channel))) and counts[position] > 1:
                     text = _("Two channels have position %(position)s. Use each number once.") % {"position": position}
                     refuse(self, _name(channel), "position_twice", text)
-        elif cleaned.get("escalate_after"):
+        elif "one_by_one" in cleaned and cleaned.get("escalate_after"):
             text = _("This needs the option “In order”. Choose it, or leave this empty.")
             refuse(self, "escalate_after", "not_in_order", text)
         return cleaned

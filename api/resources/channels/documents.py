@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar, cast
 from uuid import UUID
 
 from django import forms
@@ -10,8 +10,8 @@ from django.forms.utils import pretty_name
 from pydantic import BaseModel, Field
 
 from api.protocol.answers import fields_of, of
-from api.protocol.fields import Body, FewNames, Instant, Partial, Replacement, limited, one_of
-from api.protocol.problems import FieldError, errors, invalid, require_valid
+from api.protocol.fields import FewNames, FormBody, Instant, Partial, Replacement, limited, one_of
+from api.protocol.problems import FieldError, invalid, require_valid
 from api.resources.notifications import ReasonDocument, reason
 from notifications import providers
 from notifications.channels.forms import ChannelForm, LabelForm, change_form
@@ -103,7 +103,10 @@ def field_document(name: str, field: forms.Field) -> dict[str, Any]:
     }
 
 
-class NewChannel(Body):
+Kind = TypeVar("Kind")
+
+
+class NewChannel(FormBody):
     model_config = limited(LabelForm)
 
     kind: str = Field(
@@ -145,13 +148,21 @@ def provider_of(kind: str) -> Provider:
         raise invalid(FieldError("kind", str(error))) from None
 
 
+def existing(kind: Kind | None, body: Any, detail: str, code: str = "") -> Kind:
+    """The kind of a new channel or connection. Raises a 422 problem if there is none."""
+    if kind is None:
+        body.refuse(FieldError("kind", detail, code))
+        require_valid(body, LabelForm({"label": body.label}))
+    return cast(Kind, kind)
+
+
 def cleaned(body: NewChannel, user: User, *, visits: bool) -> tuple[Mapping[str, Any], str]:
     """The provider's cleaned data, and the label; `visits` as in `address_checks`. Raises a 422 problem."""
-    provider = provider_of(body.kind)
-    refuse_unknown(body.fields, provider.form.base_fields)
+    provider = existing(providers.find(body.kind), body, str(providers.UnknownProvider(body.kind)))
     details, label = provider.form(body.fields), LabelForm({"label": body.label})
-    if not address_checks.are_valid(user.pk, details, label, visits=visits):
-        raise invalid(*errors(details, "fields"), *errors(label))
+    refuse_unknown(body, body.fields, provider.form.base_fields)
+    check = partial(address_checks.are_valid, user.pk, details, label, visits=visits)
+    require_valid(body, label, fields=details, check=check)
     return details.cleaned_data, label.cleaned_data["label"]
 
 
@@ -162,8 +173,8 @@ def settings_of(body: ChannelPatch, channel: Channel) -> ChannelForm:
     given = body.model_dump(exclude_unset=True, include={*stored})
     form = ChannelForm(stored | given, channel, provider)
     given = {name: value for name, value in given.items() if value != stored[name]}
-    if unknown := sorted(given.keys() - form.fields.keys()):
-        raise invalid(*(FieldError(name, f"A channel of the kind “{provider.kind}” has none.") for name in unknown))
+    unknown = sorted(given.keys() - form.fields.keys())
+    body.refuse(*(FieldError(name, f"A channel of the kind “{provider.kind}” has none.") for name in unknown))
     return form
 
 
@@ -171,23 +182,22 @@ def changed(body: ChannelPatch, channel: Channel, user: User) -> tuple[Destinati
     """The new destination (None: it stays), and the cleaned settings. Raises a 422 problem."""
     settings = settings_of(body, channel)
     if not body.fields:
-        require_valid(settings)
+        require_valid(body, settings)
         return None, settings.cleaned_data
     provider, stored = provider_of(channel.provider), channel.readable_destination()
     offered = change_form(None, provider, stored)
-    refuse_unknown(body.fields, [name for name in offered.fields if name in provider.form.base_fields])
+    refuse_unknown(body, body.fields, [name for name in offered.fields if name in provider.form.base_fields])
     typed: dict[str, Any] = dict(offered.initial)
     for name, value in body.fields.items():
         # An empty secret is kept; a separate field deletes it.
         typed |= {name: "", f"drop_{name}": True} if value is None else {name: value}
     details = change_form(typed, provider, stored)
-    if not address_checks.are_valid(user.pk, details, settings):
-        raise invalid(*errors(details, "fields"), *errors(settings))
+    check = partial(address_checks.are_valid, user.pk, details, settings)
+    require_valid(body, settings, fields=details, check=check)
     return provider.update(stored, details.cleaned_data), settings.cleaned_data
 
 
-def refuse_unknown(given: Iterable[str], existing: Iterable[str]) -> None:
-    """Raises a 422 problem for fields that a kind of channel or connection does not have."""
-    if unknown := sorted(set(given) - set(existing)):
-        detail = f"There is no such field. This kind has: {', '.join(existing) or 'none'}."
-        raise invalid(*(FieldError(f"fields.{name}", detail) for name in unknown))
+def refuse_unknown(body: FormBody, given: Iterable[str], existing: Iterable[str]) -> None:
+    """Refuse fields that a kind of channel or connection does not have."""
+    detail = f"There is no such field. This kind has: {', '.join(existing) or 'none'}."
+    body.refuse(*(FieldError(f"fields.{name}", detail) for name in sorted(set(given) - set(existing))))

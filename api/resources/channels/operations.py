@@ -15,7 +15,7 @@ from api.protocol import answers, paging, versions
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of, of, secret_answer
 from api.protocol.calls import too_many_messages
-from api.protocol.fields import Body, Instant, Search, limited, written
+from api.protocol.fields import FormBody, Instant, Search, limited, written
 from api.protocol.idempotency import HEADER
 from api.protocol.problems import FieldError, conflict, invalid, require_unchanged, require_valid
 from api.resources.channels import documents
@@ -150,7 +150,7 @@ def _new(channel: Channel, status: int, *, to_verify: bool, reveals: bool) -> Ht
     return (secret_answer if secret else answer)(result, status, ETag=etag(channel), **place)
 
 
-class CodeBody(Body):
+class CodeBody(FormBody):
     model_config = limited(CodeForm)
 
     code: str = Field(description="The eight digits that were sent to the channel.")
@@ -171,7 +171,7 @@ def verify_channel(request: ApiRequest, channel_id: UUID, body: CodeBody) -> Htt
     """A code is valid for 15 minutes and 5 tries. Does nothing if the channel is verified already."""
     channel = own(request, channel_id)
     form = CodeForm({"code": body.code})
-    require_valid(form)
+    require_valid(body, form)
     if channel.verified_at is None:
         try:
             right = confirmation.confirm(channel, form.cleaned_data["code"], timezone.now())

@@ -9,8 +9,20 @@ from uuid import UUID
 from pydantic import BaseModel, Field
 
 from api.protocol.answers import fields_of, of
-from api.protocol.fields import Body, Data, Instant, Minutes, Partial, Replacement, Texts, limited, one_of, shows
-from api.protocol.problems import FieldError, Problem, errors, invalid, require_valid
+from api.protocol.fields import (
+    Body,
+    Data,
+    FormBody,
+    Instant,
+    Minutes,
+    Partial,
+    Replacement,
+    Texts,
+    limited,
+    one_of,
+    shows,
+)
+from api.protocol.problems import FieldError, Problem, invalid, require_valid
 from api.resources.schedules import job, timing
 from api.resources.schedules.job import JobBody
 from api.resources.schedules.timing import Timing, TimingDocument, Typed
@@ -73,7 +85,7 @@ class AudienceBody(Body):
     confirmed: bool = Field(False, description="Needed once, for more than 100 people. It is not stored.")
 
 
-class ScheduleBody(Body):
+class ScheduleBody(FormBody):
     model_config = limited(ReminderForm)
 
     title: str = Field(description="Placeholders as in `body`.", json_schema_extra={"minLength": 1})
@@ -107,7 +119,7 @@ class ScheduleBody(Body):
     data: Data = Field(None, description="An object of yours, up to 16 KiB. Webhooks get it.")
 
 
-class CheckBody(Body):
+class CheckBody(FormBody):
     """Without a title, the one that the kind suggests."""
 
     model_config = limited(ReminderForm)
@@ -179,13 +191,15 @@ def described(
         raise may_not_announce()
     if fields["time_zone"] is None:
         fields["time_zone"] = user.zone.key
-    typed = typed or timing.read(body.timing, fields["time_zone"])
+    typed = typed or timing.read(body, body.timing, fields["time_zone"])
     fields |= {"kind": typed.kind, "anchor": typed.parameters.get("anchor")}
-    fields |= {} if "job" in unchanged else job.fields(body.job)
+    fields |= {} if "job" in unchanged else job.fields(body, body.job)
     form = ReminderForm(
         form_values(fields), user=user, now=now, schedule=schedule, parameters=typed.parameters, also=also
     )
-    require_valid(form, partial(_called, typed.paths))
+    if any(getattr(body, name) is None and body.is_wrong(name) for name in ("audience", "job")):
+        form.fields["channels"].required = False  # both may make it so
+    require_valid(body, form, called=partial(_called, typed.paths))
     wanted = form.as_schedule()
     if "data" not in unchanged:
         wanted.data = body.data
@@ -211,19 +225,16 @@ def _stored(schedule: Schedule, patch: ScheduleBody, unchanged: Collection[str])
         values |= timing.civil_times(rule, schedule)
     if "timing" not in unchanged:
         return None, values
-    if rule is None:
-        raise refused("The stored timing cannot be read any more. Give a new one.", "timing")
-    return timing.stored(rule, moves), values
+    return timing.stored(patch, rule, moves), values
 
 
 def typed_schedule(body: CheckBody, user: User, now: datetime) -> Schedule:
     """The schedule that the body describes, not saved. Raises a 422 problem."""
-    kind = kinds.find(body.job.kind)
+    kind = kinds.find(body.job.kind) if body.job else None
     title = body.title or (str(kind.title) if kind else "") or "Reminder"
-    form = ReminderForm({"title": title, "body": body.body} | job.fields(body.job), user=user, now=now)
+    form = ReminderForm({"title": title, "body": body.body} | job.fields(body, body.job), user=user, now=now)
     form.show_errors_of([name for name in form.errors if form.is_of_job(name)])
-    if form.errors:
-        raise invalid(*errors(form, called=partial(_called, {})))
+    require_valid(body, form, called=partial(_called, {}))
     return form.typed_schedule()
 
 

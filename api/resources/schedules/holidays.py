@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of
-from api.protocol.fields import Body, Instant, Replacement, Texts, limited, shows
+from api.protocol.fields import FormBody, Instant, Replacement, Texts, limited, shows
 from api.protocol.problems import conflict, require_unchanged, require_valid
 from people.models import User
 from people.user_lock import lock_user
@@ -23,7 +23,7 @@ from schedules.models import Holiday
 router = Router(tags=["holidays"], auth=Bearer("schedules"))
 
 
-class HolidayBody(Body):
+class HolidayBody(FormBody):
     model_config = limited(HolidayForm)
 
     first: str = Field(description="The first day, on the clock of your time zone.")
@@ -65,7 +65,7 @@ def make(user: User, body: HolidayBody, holiday: Holiday | None = None) -> Holid
     """Of `holiday`, else a new one. The caller's transaction holds the person's lock. Raises a 422 problem."""
     today = timezone.localdate(timezone=user.zone)
     form = HolidayForm(body.model_dump(), user=user, today=today, holiday=holiday)
-    require_valid(form)
+    require_valid(body, form)
     saved: Holiday = form.save()
     return saved
 

@@ -9,8 +9,8 @@ from pydantic import BaseModel, Field
 
 from api.protocol import words
 from api.protocol.answers import fields_of, of
-from api.protocol.fields import Body, FewNames, Instant, limited
-from api.protocol.problems import FieldError, invalid
+from api.protocol.fields import Body, FewNames, FormBody, Instant, limited
+from api.protocol.problems import FieldError
 from api.resources.notifications import ReasonDocument
 from jobs import kinds
 from jobs.checks.results import Check, answered_at, silent_since
@@ -73,8 +73,8 @@ class CheckDocument(BaseModel):
     answered_at: Instant | None = of(lambda check: answered_at(check.job.reason_params))
 
 
-def fields(job: JobBody | None) -> dict[str, Any]:
-    """The typed fields of the form. Raises a 422 problem for a payload that the form cannot take."""
+def fields(body: FormBody, job: JobBody | None) -> dict[str, Any]:
+    """The typed fields of the form. Refuses a payload that the form cannot take."""
     if job is None:
         return {"job_kind": ""}
     kind = kinds.find(job.kind)
@@ -85,10 +85,10 @@ def fields(job: JobBody | None) -> dict[str, Any]:
         "on_error": job.on_error,
         "errors_allowed": job.errors_allowed,
     }
-    return result if kind is None else result | _question(kind.form.base_fields, job.payload)
+    return result if kind is None else result | _question(body, kind.form.base_fields, job.payload)
 
 
-def _question(form_fields: Mapping[str, forms.Field], payload: Mapping[str, Any]) -> dict[str, Any]:
+def _question(body: FormBody, form_fields: Mapping[str, forms.Field], payload: Mapping[str, Any]) -> dict[str, Any]:
     wrong = [
         FieldError(f"job.payload.{name}", str(words.UNKNOWN), "unknown_field")
         for name in payload.keys() - form_fields.keys()
@@ -96,11 +96,11 @@ def _question(form_fields: Mapping[str, forms.Field], payload: Mapping[str, Any]
     typed = {}
     for name, field in form_fields.items():
         value = payload.get(name)
-        typed[f"{PREFIX}-{name}"] = default_of(field) if name not in payload else value
-        if value is not None and (problem := _unfit(field, value)):
+        problem = "" if value is None else _unfit(field, value)
+        if problem:
             wrong.append(FieldError(f"job.payload.{name}", problem, "type"))
-    if wrong:
-        raise invalid(*wrong)
+        typed[f"{PREFIX}-{name}"] = default_of(field) if problem or name not in payload else value
+    body.refuse(*wrong)
     return typed
 
 

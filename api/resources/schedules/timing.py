@@ -7,9 +7,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, FailFast, Field
 
-from api.protocol.fields import Body, Instant, Partial
-from api.protocol.problems import FORM_NAMES, FieldError, Problem, invalid
+from api.protocol.fields import Body, FormBody, Instant, Partial
+from api.protocol.problems import FORM_NAMES, FieldError
 from schedules import rules
+from schedules.inputs.timing_form import TimingForm
 from schedules.rules import InvalidRule, Rule, civil
 from schedules.rules.working_days import PARAMETERS
 
@@ -124,20 +125,27 @@ _FRIENDLY = {
 }
 
 
-def read(timing: Timing, time_zone: str) -> Typed:
-    """Raises a 422 problem unless there is exactly one."""
-    if len(given := sorted(timing.model_fields_set)) != 1:
-        raise _not_one(given)
+_NONE = Typed("", {}, {})
+
+
+def read(body: FormBody, timing: Timing | None, time_zone: str) -> Typed:
+    """Refuses anything but exactly one."""
+    if len(given := sorted(timing.model_fields_set if timing else ())) != 1:
+        body.refuse(*_not_one(given))
+        return _NONE
     [name] = given
     value = getattr(timing, name)
     if name in _FRIENDLY:
         paths = {field: f"timing.{name}{inner}" for field, inner in _FRIENDLY[name].items()}
-        return Typed(*_friendly(name, value, time_zone), paths)
+        return Typed(*_friendly(body, name, value, time_zone), paths)
     return Typed(name, value.model_dump(exclude_none=True), _paths(name))
 
 
-def stored(rule: Rule, moves: bool) -> Typed:
+def stored(body: FormBody, rule: Rule | None, moves: bool) -> Typed:
     """The timing that a schedule has, for a patch that leaves it alone; `moves`: to the same times on another clock."""
+    if rule is None:
+        body.refuse(FieldError("timing", "The stored timing cannot be read any more. Give a new one.", "rule"))
+        return _NONE
     parameters, anchor = rule.data(), getattr(rule, "anchor", None)
     if anchor is not None:
         parameters["anchor"] = civil.local(rule.zone, anchor) if moves else anchor
@@ -150,23 +158,22 @@ def _paths(name: str) -> dict[str, str]:
 
 def called(body: type[Body], paths: Mapping[str, str], name: str) -> str:
     """Return the name of a form field in `body`; `paths` has those of the timing."""
-    return name if name in body.model_fields else paths.get(name) or FORM_NAMES.get(name, "timing")
+    default = "timing" if name in TimingForm.base_fields else ""
+    return name if name in body.model_fields else paths.get(name) or FORM_NAMES.get(name, default)
 
 
-def _not_one(given: list[str]) -> Problem:
+def _not_one(given: list[str]) -> list[FieldError]:
     if not given:
-        return invalid(
-            FieldError("timing", f"Give exactly one of {', '.join(TimingDocument.model_fields)}.", "required")
-        )
+        return [FieldError("timing", f"Give exactly one of {', '.join(TimingDocument.model_fields)}.", "required")]
     text = f"Give exactly one timing; this has {', '.join(given)}. Make a second schedule for the other."
-    return invalid(*(FieldError(f"timing.{name}", text, "one_timing") for name in given))
+    return [FieldError(f"timing.{name}", text, "one_timing") for name in given]
 
 
-def _friendly(name: str, value: Any, time_zone: str) -> tuple[str, dict[str, Any]]:
+def _friendly(body: FormBody, name: str, value: Any, time_zone: str) -> tuple[str, dict[str, Any]]:
     if name == "intervalMinutes":
         return "interval", {"every": value, "unit": "minutes"}
     if name == "onceAt":
-        return "once", {"at": _civil(value, time_zone)}
+        return "once", {"at": _civil(body, value, time_zone)}
     time = {"time": f"{value.hour:02}:{value.minute:02}"}
     if name == "dailyTime":
         return "daily", time
@@ -175,14 +182,14 @@ def _friendly(name: str, value: Any, time_zone: str) -> tuple[str, dict[str, Any
     return "monthly", time | {"day": value.day, "short": "last"}
 
 
-def _civil(instant: Any, time_zone: str) -> str:
+def _civil(body: FormBody, instant: Any, time_zone: str) -> str:
     try:
         zone = civil.zone(time_zone)
     except InvalidRule:  # the form says so, at time_zone
         return str(instant.replace(tzinfo=None).isoformat())
     local = civil.local(zone, instant)
     if civil.first_instant(zone, local) != instant:
-        raise invalid(
+        body.refuse(
             FieldError(
                 "timing.onceAt",
                 f"The clock of {time_zone} shows this time twice, and a reminder fires the first time. "

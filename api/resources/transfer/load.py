@@ -21,7 +21,7 @@ from pydantic import BaseModel
 
 from api.protocol.answers import fields_of, to_json
 from api.protocol.fields import written
-from api.protocol.problems import FieldError, Problem, errors as errors_of, invalid
+from api.protocol.problems import FieldError, Problem, invalid, require_valid
 from api.resources import me
 from api.resources.schedules.documents import ScheduleBody
 from api.resources.schedules.job import JobBody
@@ -163,15 +163,18 @@ class _Loading:
 
     def _settings(self, entry: Entry) -> bool:
         stored = fields_of(me.Settings, self.user)
-        wanted = read(me.Settings, stored | entry).model_dump()
-        if wanted == stored:
+        body = read(me.SettingsPatch, entry)
+        wanted = stored | body.model_dump(exclude_unset=True)
+        if wanted == stored and not body.wrong:
             return False
         if self.user.acting is not None and not self.user.acting.is_owner:
             raise invalid(FieldError("", _("Only owners of the team may do this. Ask one of them.")))
         form = me.settings_form(self.user, wanted)
-        if not form.is_valid():
+        try:
+            require_valid(body, form)
+        except Problem:
             self.user.refresh_from_db()
-            raise invalid(*errors_of(form))
+            raise
         lock_in_transaction(self.user)
         if not is_dry_run():  # what follows is checked with these settings, but nobody waits for the person's row
             form.save()
@@ -193,7 +196,8 @@ class _Loading:
         if existing is None:
             body = read(kind.body, entry)
             self._use_own_ids(body)
-            existing = self._own_contents(section).get(_compared(section, body))
+            if not getattr(body, "wrong", ()):
+                existing = self._own_contents(section).get(_compared(section, body))
             if is_new := existing is None:
                 existing = kind.add(self.taker, body, key)
                 if kind.restore is None:
@@ -207,24 +211,25 @@ class _Loading:
             kind, contents = SECTIONS[section], dict[str, str]()
             for one in map(kind.document, kind.rows(self.user).order_by("id")):
                 with suppress(Problem):  # a damaged row is like no entry
-                    contents[_compared(section, read(kind.body, one))] = one["id"]
+                    if not getattr(body := read(kind.body, one), "wrong", ()):
+                        contents[_compared(section, body)] = one["id"]
             self._same[section] = contents
         return self._same[section]
 
     def _use_own_ids(self, body: Any) -> None:
-        """Put ids of this person in place of those of the file. Raises a problem for one that is needed."""
+        """Put ids of this person in place of those of the file. Refuses one that is needed."""
         chosen = getattr(body, "channel_ids", [])
         for name, section in _LISTS.items():
             if named := getattr(body, name, []):
                 setattr(body, name, [self.ids[section][key] for key in named if key in self.ids[section]])
         if chosen and not body.channel_ids:
             text = _("None of its channels could be imported. Add one of the same name and address, and import again.")
-            raise invalid(FieldError("channel_ids", text, "channels_missing"))
-        if hasattr(body, "in_order") and len(body.channel_ids) < 2:
+            body.refuse(FieldError("channel_ids", text, "channels_missing"))
+        if hasattr(body, "in_order") and len(body.channel_ids or ()) < 2:
             body.in_order, body.escalate_after = False, None  # a single channel that is left has no order
         match body:
-            case SubscriptionEntry():
-                body.topic_id = UUID(self.ids["topics"].get(str(body.topic_id), str(body.topic_id)))
+            case SubscriptionEntry(topic_id=UUID() as topic_id):
+                body.topic_id = UUID(self.ids["topics"].get(str(topic_id), str(topic_id)))
             case BadgeBody(watch_id=str() as watch_id):
                 if (own := self.ids["watches"].get(watch_id)) is None:
                     raise invalid(FieldError("watch_id", _("Its watch could not be imported."), "watch_missing"))

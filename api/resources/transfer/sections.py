@@ -15,10 +15,10 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _, gettext_lazy
 from pydantic import BaseModel, Field, ValidationError
 
-from api.protocol import words
 from api.protocol.answers import fields_of
-from api.protocol.fields import Body, Instant, Texts
-from api.protocol.problems import FieldError, errors as errors_of, invalid, require_valid
+from api.protocol.fields import Body, FormBody, Instant, Texts
+from api.protocol.problems import FieldError, invalid, require_valid
+from api.protocol.words import field_errors
 from api.resources import connections, inbound, rules, status_pages, topics, watches
 from api.resources.channels import documents as channels
 from api.resources.counters import Name
@@ -39,6 +39,7 @@ from events.topics.subscriptions import ChannelsForm
 from jobs import connections as connection_kinds
 from jobs.changes import connections as connection_changes
 from jobs.models import Connection
+from notifications import providers
 from notifications.channels import changes
 from notifications.channels.forms import ChannelForm, LabelForm
 from notifications.messages.message import Destination
@@ -96,14 +97,11 @@ class Section:
 
 
 def read(model: type[Read], entry: Mapping[str, Any]) -> Read:
-    """The fields of the entry that the model has. Raises a 422 problem."""
+    """The fields of the entry that the model has. Raises a 422 problem, or leaves that to its form."""
     try:
         return model.model_validate({name: entry[name] for name in model.model_fields if name in entry})
     except ValidationError as error:
-        errors = [
-            FieldError(".".join(map(str, one["loc"])), words.detail({**one}), one["type"]) for one in error.errors()
-        ]
-        raise invalid(*errors) from None
+        raise invalid(*field_errors(error.errors())) from None
 
 
 # A finished reminder has no time to come, and is valid as it was then.
@@ -111,7 +109,7 @@ _LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 _LARGEST = 10**15
 
 
-class AddressEntry(Body):
+class AddressEntry(FormBody):
     """A connection, without the fields that hold secrets."""
 
     kind: str = ""
@@ -145,7 +143,7 @@ class WatchEntry(WatchBody):
     stays_paused: bool = False
 
 
-class StatusPageEntry(Body):
+class StatusPageEntry(FormBody):
     """Without its address, incidents and subscribers."""
 
     title: str = ""
@@ -164,13 +162,13 @@ def _shown(body: type[BaseModel], row: Any, **others: Any) -> Entry:
 
 
 def _add_channel(taker: Taker, given: ChannelEntry, key: UUID) -> UUID:
-    provider = channels.provider_of(given.kind)
+    provider = channels.existing(providers.find(given.kind), given, str(providers.UnknownProvider(given.kind)))
     if provider.from_browser:
         raise invalid(FieldError("kind", _("Add this channel again in the browser that it is for.")))
     destination, is_whole = _destination(taker.user, provider, given)
     channel = changes.add_at(taker.user, given.kind, destination, given.label)
     form = ChannelForm(given.model_dump() | {"label": channel.label}, channel, provider)
-    require_valid(form)
+    require_valid(given, form)
     changes.change_settings(channel, **form.cleaned_data)
     if channel.verified_at is None or not is_whole:
         Channel.objects.filter(id=channel.id).update(verified_at=None)
@@ -179,8 +177,8 @@ def _add_channel(taker: Taker, given: ChannelEntry, key: UUID) -> UUID:
 
 
 def _add_connection(taker: Taker, given: AddressEntry, key: UUID) -> UUID:
-    if (kind := connection_kinds.find(given.kind)) is None:
-        raise invalid(FieldError("kind", _("This installation has no such kind of connection.")))
+    unknown = _("This installation has no such kind of connection.")
+    kind = channels.existing(connection_kinds.find(given.kind), given, unknown)
     destination, _is_whole = _destination(taker.user, kind, given)
     connection = connection_changes.add(taker.user, kind, destination, given.label, checked=False)
     taker.to_confirm.append(connection.label)
@@ -192,9 +190,9 @@ def _destination(user: User, kind: HasForm, given: AddressEntry) -> tuple[Destin
     form, label_form = kind.form(given.fields), LabelForm({"label": given.label})
     address_checks.are_valid(user.pk, form, label_form, visits=False)
     missing = [name for name in form.errors if name not in given.fields and form.has_error(name, "required")]
-    wrong = [one for one in errors_of(form, "fields") if one.field.removeprefix("fields.") not in missing]
-    if wrong := wrong + errors_of(label_form):
-        raise invalid(*wrong)
+    for name in missing:
+        del form.errors[name]
+    require_valid(given, label_form, fields=form)
     try:
         destination = kind.destination(form.cleaned_data | dict.fromkeys(missing, ""))
     except (ValueError, TypeError, LookupError):  # the secret is all that it is made of
@@ -205,9 +203,10 @@ def _destination(user: User, kind: HasForm, given: AddressEntry) -> tuple[Destin
 
 def _add_subscription(taker: Taker, given: SubscriptionEntry, key: UUID) -> UUID:
     if (topic := Topic.objects.to_join(taker.user).filter(id=given.topic_id).first()) is None:
-        raise invalid(FieldError("topic_id", _("There is no such topic here that you may subscribe to.")))
+        given.refuse(FieldError("topic_id", _("There is no such topic here that you may subscribe to.")))
     form = ChannelsForm({"channels": given.channel_ids}, taker.user)
-    require_valid(form)
+    require_valid(given, form)
+    assert topic is not None  # noqa: S101 - else that was refused
     return subscriptions.join(taker.user, topic, form.chosen).id
 
 
@@ -220,7 +219,7 @@ def _add_inbound(taker: Taker, body: InboundBody, key: UUID) -> UUID:
 
 
 def _add_rule(taker: Taker, body: RuleEntry, key: UUID) -> UUID:
-    rule, chosen = rules.described(body, taker.user, also=map(UUID, body.channel_ids))
+    rule, chosen = rules.described(body, taker.user, also=map(UUID, body.channel_ids or ()))
     SECTIONS["rules"].lock(taker.user)
     rule.id, rule.enabled = key, body.enabled
     return rule_changes.create(rule, chosen).id
@@ -229,12 +228,13 @@ def _add_rule(taker: Taker, body: RuleEntry, key: UUID) -> UUID:
 def _add_reminder(taker: Taker, body: ReminderEntry, key: UUID) -> UUID:
     if body.audience is not None:
         text = _("Announcements are not imported, because they would be sent to others. Make it again.")
-        raise invalid(FieldError("audience", text))
+        body.refuse(FieldError("audience", text))
+        body.audience = None
     if body.max_count is not None and body.state != Schedule.State.FINISHED:
         body.max_count = max(1, body.max_count - max(0, body.fired_count))  # it rings as often as is left
     state = Schedule.State
     since = _LONG_AGO if body.state in (state.FINISHED, state.ARCHIVED, state.AWAITING) else taker.now
-    made, chosen = schedules.described(body, taker.user, since, also=map(UUID, body.channel_ids))
+    made, chosen = schedules.described(body, taker.user, since, also=map(UUID, body.channel_ids or ()))
     SECTIONS["reminders"].lock(taker.user)
     made.id = key
     if body.state == state.AWAITING and made.after_done:
@@ -255,7 +255,7 @@ def _bring_to_state(taker: Taker, body: ReminderEntry, made: Schedule) -> None:
 
 
 def _add_watch(taker: Taker, body: WatchEntry, key: UUID) -> UUID:
-    made, chosen = watches.described(body, taker.user, also=map(UUID, body.channel_ids))
+    made, chosen = watches.described(body, taker.user, also=map(UUID, body.channel_ids or ()))
     SECTIONS["watches"].lock(taker.user)
     made.id = key
     watch_changes.create(made, chosen)

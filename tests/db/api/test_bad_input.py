@@ -211,7 +211,8 @@ def test_a_few_unknown_fields_are_named_each(api: Api) -> None:
 
 def test_two_timings_are_refused_by_their_names(api: Api, inbox: Channel) -> None:
     timing = {"dailyTime": {"hour": 9, "minute": 0}, "cron": {"expression": "* * * * *"}}
-    errors = is_problem(api.post("/schedules", body_of(timing=timing)), 422, "invalid")["errors"]
+    body = body_of(timing=timing, channel_ids=[str(inbox.id)])
+    errors = is_problem(api.post("/schedules", body), 422, "invalid")["errors"]
     assert [one["field"] for one in errors] == ["timing.cron", "timing.dailyTime"]
 
 
