@@ -258,5 +258,9 @@ def quick_add_schedule(request: ApiRequest, body: Line) -> HttpResponse:
         raise invalid(FieldError("text", reading.refusal))
     rule, shown = reading.timetable.rule, reading.shown
     values = {name: shown.get(name) for name in ("title", "starts_at", "ends_at", "max_count")}
-    values |= {"body": shown.get("body", ""), "after_done": "after_done" in shown}
+    values |= {
+        "body": shown.get("body", ""),
+        "after_done": "after_done" in shown,
+        "early": reading.fields.get("early", []),
+    }
     return answer(fields_of(QuickDraft, reading, timing=timing.document(rule), time_zone=rule.timezone, **values))
