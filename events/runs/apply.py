@@ -22,10 +22,9 @@ from events.models import FlowEffect, FlowSettings, Run
 from events.pure import types
 from events.pure.time_limit import TimeLimitReached
 from events.reasons import EventCode
-from events.runs import lock
+from events.runs import rows
 from events.runs.advance import SECONDS, Stopped, advance, key_of, why_not
-from events.runs.lock import NOWAIT, NewRun, Target
-from events.runs.write import NewEffect, record_effects, write
+from events.runs.rows import NOWAIT, NewEffect, NewRun, Target, record_effects, write
 from work.answers import Busy
 from work.reasons import Reason
 
@@ -49,7 +48,7 @@ def apply(event: EventClaim, flow: Flow) -> None:
         record_effects([NewEffect(event.id, flow.name, None, _OUTCOME.IGNORED, reason)])
         return
     target = Target(event.user_id, flow.name, key)
-    run = lock.by_key([target], NOWAIT).get(target)
+    run = rows.by_key([target], NOWAIT).get(target)
     if run is None and flow.Settings is not None and settings_of(event.user_id, flow, enabled=True) is None:
         return
     if run is None and not may_begin(event, flow):
@@ -58,7 +57,7 @@ def apply(event: EventClaim, flow: Flow) -> None:
         reason = Reason(EventCode.FLOW_NO_RUN, key=key, type=event.type)
         record_effects([NewEffect(event.id, flow.name, None, _OUTCOME.IGNORED, reason)])
         return
-    run = run or lock.begin([NewRun(event, flow, key)]).get(target)
+    run = run or rows.begin([NewRun(event, flow, key)]).get(target)
     if run is None:
         raise Busy
     _apply(event, flow, run)
@@ -89,7 +88,7 @@ def apply_to_run(event: EventClaim) -> None:
     Raises Busy, or a database error for which `is_locked` is true, where somebody else has the run.
     """
     run_id = UUID(event.data["run_id"])
-    run = lock.by_id([run_id], NOWAIT).get(run_id)
+    run = rows.by_id([run_id], NOWAIT).get(run_id)
     if run is None or run.user_id != event.user_id:
         return
     if (flow := flows.find(run.flow)) is None:

@@ -18,11 +18,10 @@ from events.flows.base import Flow
 from events.intake.handling import EventClaim
 from events.models import FlowEffect, Run
 from events.pure.envelope import MOST_AT_ONCE
-from events.runs import lock
+from events.runs import rows
 from events.runs.advance import Advanced, advance, key_of, why_not
 from events.runs.apply import may_begin, settings_of
-from events.runs.lock import SKIP, NewRun, Target
-from events.runs.write import NewEffect, record_effects, write
+from events.runs.rows import SKIP, NewEffect, NewRun, Target, record_effects, write
 from work.answers import Busy
 from work.kinds import Settle
 
@@ -90,7 +89,7 @@ def _lock(given: Sequence[ForRun], settings: _Settings, until: float) -> dict[in
         if isinstance(target, Target) and target not in runs and target not in new:
             new[target] = _new_run(given[place], target, settings)
     if started := [*filter(None, new.values())]:
-        runs |= lock.begin(started)
+        runs |= rows.begin(started)
     return {place: runs.get(target) for place, target in targets.items() if target in runs or new.get(target)}
 
 
@@ -121,9 +120,9 @@ def _locked(targets: Collection[Target | UUID]) -> dict[Any, Run]:
     """Those that exist, less those that somebody else has."""
     runs: dict[Any, Run] = {}
     if by_key := {one for one in targets if isinstance(one, Target)}:
-        runs |= lock.by_key(by_key, SKIP)
+        runs |= rows.by_key(by_key, SKIP)
     if by_id := {one for one in targets if isinstance(one, UUID)}:
-        runs |= lock.by_id(by_id, SKIP)
+        runs |= rows.by_id(by_id, SKIP)
     return runs
 
 

@@ -14,8 +14,7 @@ from django.db.models import F
 from common.database import fault_points
 from common.database.postgres import change
 from jobs import kinds, words
-from jobs.checks.claim import JobClaim
-from jobs.checks.recording import SendAs
+from jobs.checks.recording import JobClaim, SendAs
 from jobs.kinds.base import KEEP, Nothing, Say
 from jobs.models import Batch, Connection, Job
 from jobs.models.connection import ConnectionQuerySet

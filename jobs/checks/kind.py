@@ -19,8 +19,7 @@ from common.parsing.pool import ParsingUnavailable
 from common.texts import languages
 from jobs import kinds, words
 from jobs.checks import deciding, limits, steps
-from jobs.checks.claim import JobClaim
-from jobs.checks.recording import CHECK
+from jobs.checks.recording import CHECK, JobClaim
 from jobs.kinds.base import Found, JobKind, Source
 from jobs.models import Connection, Job, JobAttempt
 from jobs.reading.fetch import Later, Refused

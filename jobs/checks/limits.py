@@ -16,8 +16,7 @@ from django.conf import settings
 from common.redis import rate_limiter
 from common.redis.rate_limiter import Ended, Slots
 from jobs import kinds
-from jobs.checks.claim import JobClaim
-from jobs.checks.recording import CHECK
+from jobs.checks.recording import CHECK, JobClaim
 from jobs.reasons import JobCode
 from work.answers import Defer
 from work.broker import load

@@ -1,12 +1,12 @@
 from django.urls import path
 
-from watches.web import badges, healthchecks, status, views
+from watches.web import badges, status, views
 
 app_name = "watches"
 urlpatterns = [
     path("watches/", views.watch_list, name="list"),
     path("watches/new/", views.new, name="new"),
-    path("watches/import/", healthchecks.upload, name="import"),
+    path("watches/import/", views.upload, name="import"),
     path("watches/key/renew/", views.renew_key, name="renew-key"),
     path("watches/<uuid:watch_id>/", views.detail, name="detail"),
     path("watches/<uuid:watch_id>/edit/", views.edit, name="edit"),

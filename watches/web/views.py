@@ -1,8 +1,9 @@
-"""Watches: the list, one with its last pings, its form, and its buttons."""
+"""Watches: the list, one with its last pings, its form, its buttons, and the import of an export of Healthchecks."""
 
 from typing import Any
 from uuid import UUID
 
+from django import forms
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.db.models.functions import Left, Length
@@ -11,12 +12,20 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from common.forms import json_file
+from common.forms.json_file import MOST, FileRefused
+from common.forms.not_possible import NotPossible
+from common.parsing.budget import OverBudget
+from common.redis.request_slots import one_import
+from common.texts.numbers import grouped
 from events.models import Event
 from events.runs import incidents
+from notifications.inputs.channels_form import ChannelsForm
 from people.access.requests import PersonRequest, made_once, person_action, person_form, person_page, posted
+from people.models import User
 from people.user_lock import with_user_lock
 from schedules.firing.fire import read_clock
-from watches import changes, inputs, timing
+from watches import changes, healthchecks, inputs, timing
 from watches.inputs import WatchForm
 from watches.models import Badge, Ping, PingKey, Watch
 from watches.models.badge import new_token
@@ -136,3 +145,57 @@ def restore(request: PersonRequest, watch_id: UUID) -> HttpResponse:
         watch = changes.restore(deleted.id)
         messages.success(request, _("“%(name)s” is restored.") % {"name": watch.name})
     return redirect("watches:list")
+
+
+class ImportForm(ChannelsForm):
+    content = forms.CharField(widget=forms.HiddenInput, strip=False)
+
+    def __init__(self, data: Any, user: User) -> None:
+        super().__init__(data)
+        self.offer_channels(user, None, (), "watches_watch")
+
+    def sent(self) -> dict[str, Any]:
+        """The channels of a valid form and their order, for the form of each watch."""
+        names = ("one_by_one", "escalate_after", "urgent")
+        return {name: self.cleaned_data[name] for name in names} | {"channels": [one.id for one in self.ordered()]}
+
+
+@person_form
+def upload(request: PersonRequest) -> HttpResponse:
+    """An uploaded file is shown; the form of that page imports it, and shows the address of each watch."""
+    if request.method != "POST":
+        return _ask(request)
+    try:
+        content, value = json_file.read(request, _("Choose a file that ends in .json."))
+        checks = _checks(value)
+        form = ImportForm(None if "file" in request.FILES else request.POST, request.user)
+        form.initial["content"] = content
+        with one_import(request.user.pk):
+            if form.is_valid():
+                made = healthchecks.load(request.user, checks, form.sent())
+                return render(request, "watches/imported.html", {"made": made})
+            planned = healthchecks.plan(request.user, checks, {})
+    except (FileRefused, OverBudget) as problem:
+        return _ask(request, str(problem))
+    except NotPossible as refusal:
+        return _ask(request, str(refusal), 429)
+    context = {
+        "form": form,
+        "new": [(one, timing.when(one.watch)) for one in planned if one.form is not None and one.watch is not None],
+        "existing": [one.name for one in planned if one.form is None and one.watch is not None],
+        "troubles": [(one, *trouble) for one in planned for trouble in one.troubles],
+    }
+    return render(request, "watches/import_preview.html", context)
+
+
+def _checks(value: Any) -> list[Any]:
+    checks = value.get("checks") if isinstance(value, dict) else value
+    if not isinstance(checks, list):
+        raise FileRefused(_("There is no list of checks in this file. Export it with GET /api/v3/checks/."))
+    if len(checks) > MOST:
+        raise FileRefused(_("There are more than %(most)s entries in this file. Split it.") % {"most": grouped(MOST)})
+    return checks
+
+
+def _ask(request: PersonRequest, problem: str = "", status: int = 422) -> HttpResponse:
+    return render(request, "watches/import.html", {"problem": problem}, status=status if problem else 200)

@@ -336,7 +336,7 @@ def test_a_run_whose_flow_is_gone_stops_with_words(ada: User, monkeypatch: pytes
 
 def test_an_event_whose_run_is_busy_comes_back_and_nothing_is_written(ada: User) -> None:
     count(ada, "add")
-    with patch("events.runs.lock.by_key", side_effect=Busy):
+    with patch("events.runs.rows.by_key", side_effect=Busy):
         event = count(ada, "add")
     assert (event.state, event.released, run_of(ada).applied) == ("pending", 1, 1)
     assert not FlowEffect.objects.filter(event=event).exists()

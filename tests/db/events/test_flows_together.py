@@ -20,7 +20,7 @@ from events.models import Event, FlowEffect, Run, Step
 from events.pure import types
 from events.pure.envelope import Envelope
 from events.reasons import EventCode
-from events.runs import lock, together
+from events.runs import rows, together
 from notifications.models import Delivery
 from people.models import User
 from tests.make import make_channel, make_user
@@ -172,13 +172,13 @@ def test_a_stopped_run_ignores_events_together(ada: User) -> None:
 def test_an_event_whose_run_somebody_else_has_comes_back(ada: User) -> None:
     events = [publish(ada, "add"), publish(ada, "add", key="b")]
     settle(events)
-    theirs = lock.Target(ada.pk, "counter", "a")
-    by_key = lock.by_key
+    theirs = rows.Target(ada.pk, "counter", "a")
+    by_key = rows.by_key
 
-    def skipped(targets: Any, otherwise: str) -> dict[lock.Target, Run]:
+    def skipped(targets: Any, otherwise: str) -> dict[rows.Target, Run]:
         return {target: run for target, run in by_key(targets, otherwise).items() if target != theirs}
 
-    with patch("events.runs.lock.by_key", side_effect=skipped):
+    with patch("events.runs.rows.by_key", side_effect=skipped):
         assert settle([publish(ada, "add"), publish(ada, "add", key="b")]) == [Busy, True]
     assert (numbers(ada), numbers(ada, "b")) == ([1], [1, 1])
 

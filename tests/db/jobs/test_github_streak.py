@@ -11,7 +11,7 @@ import pytest
 from pytest_django import Settings
 
 from demo.receivers.github import GitHub, token
-from jobs.checks.claim import JobClaim
+from jobs.checks.recording import JobClaim
 from jobs.models import Connection, Job
 from notifications.models import Notification
 from schedules.firing import fire
