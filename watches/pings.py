@@ -220,10 +220,5 @@ def compute_slots(tokens: Collection[UUID]) -> None:
             [now] = execute("SELECT clock_timestamp() AS now", {}).fetchone()
             # Pings that came just before the last slot still need it.
             timing.set_slots(watch, now - timing.REACH)
-            values = {"id": watch.id, "slots": watch.slots, "is_over": watch.is_over, "version": watch.version}
-            change(_SET_SLOTS, values)
-
-
-_SET_SLOTS = """
-UPDATE watches_watch SET slots = %(slots)s, is_over = %(is_over)s WHERE id = %(id)s AND version = %(version)s
-"""
+            unchanged = Watch.objects.filter(id=watch.id, version=watch.version)
+            unchanged.update(slots=watch.slots, is_over=watch.is_over)

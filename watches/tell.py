@@ -12,12 +12,13 @@ from uuid import UUID, uuid5
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import F
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from common import zones
 from common.database import fault_points
-from common.database.postgres import blames_no_row, change, column, columns, execute, instance
+from common.database.postgres import blames_no_row, columns, execute, instance
 from common.texts import languages
 from common.times import dates
 from common.uuid7 import of_slot
@@ -32,7 +33,7 @@ from notifications.messages import text
 from notifications.models import Notification, sort_channels
 from people import quiet
 from watches import timing
-from watches.models import Watch
+from watches.models import Ping, Watch
 from work.broker.wakes import publish_after_commit
 from work.models.hold import OFF
 
@@ -70,14 +71,6 @@ _FIRST = """NOT EXISTS (SELECT FROM watches_ping e
                         WHERE e.watch_id = p.watch_id AND e.tells <> '' AND e.number < p.number)"""
 _TOLD = _OF_PINGS.format(due=f"p.tells <> '' AND {_FIRST}", order="p.id")
 _SLOW = _OF_PINGS.format(due=f"p.slow_at {_PASSED}", order="p.slow_at")
-
-_SET_DOWN = """
-UPDATE watches_watch SET state = 'down', state_since = deadline, deadline = NULL, owes_recovery = true
- WHERE id = ANY(%(ids)s::uuid[])
-"""
-_SET_DEADLINE = "UPDATE watches_watch SET deadline = %(deadline)s WHERE id = %(id)s"
-_SET_TOLD = "UPDATE watches_ping SET tells = '' WHERE id = ANY(%(ids)s::uuid[])"
-_SET_SLOW = "UPDATE watches_ping SET slow_at = NULL WHERE id = ANY(%(ids)s::uuid[])"
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +132,11 @@ def _key(row: Any) -> UUID:
 
 
 def _settle(statement: str, keys: Iterable[UUID]) -> None:
-    done = {_MISSED: _SET_DOWN, _TOLD: _SET_TOLD, _SLOW: _SET_SLOW}[statement]
-    change(done, {"ids": column(keys)})
+    if statement == _MISSED:
+        down = {"state": Watch.State.DOWN, "state_since": F("deadline"), "deadline": None, "owes_recovery": True}
+        Watch.objects.filter(id__in=keys).update(**down)
+    else:
+        Ping.objects.filter(id__in=keys).update(**{"tells": ""} if statement == _TOLD else {"slow_at": None})
 
 
 def _record(statement: str, rows: Sequence[Any]) -> int:
@@ -169,7 +165,7 @@ def _read(statement: str, rows: Sequence[Any]) -> tuple[list[Sign], set[UUID]]:
     for row in rows:
         watch = instance(Watch, row)
         if statement == _MISSED and (deadline := timing.moved_deadline(watch)) != watch.deadline:
-            change(_SET_DEADLINE, {"id": watch.id, "deadline": deadline})
+            Watch.objects.filter(id=watch.id).update(deadline=deadline)
             moved.add(watch.id)
         elif row.is_active and watch.deleted_at is None:
             signs += _signs(statement, watch, row)

@@ -88,16 +88,13 @@ def failed(claim: JobClaim, reason: Reason, *, disconnect: bool = False) -> Done
     return Failed(reason, effect)
 
 
-_PREVIEW = "UPDATE jobs_job SET preview = %s WHERE id = %s"
-
-
 def _previewed(claim: JobClaim, reason: Reason, decision: Say | Nothing | None) -> Done:
     """Write what it would have said, and nothing else. `decision`: None where the check failed."""
     result: dict[str, Any] = {"outcome": "failed" if decision is None else "silent"}
     if isinstance(decision, Say):
         composed = compose(claim.send_as, claim.slot, decision)
         result = {"outcome": "spoke", "subject": composed.subject, "body": composed.body}
-    return Done(reason, partial(change, _PREVIEW, [json.dumps(result), claim.id]))
+    return Done(reason, partial(Job.objects.filter(id=claim.id).update, preview=result))
 
 
 def fail(claim: JobClaim, reason: Reason, *, disconnect: bool = False, sends: bool = True) -> None:
@@ -180,9 +177,6 @@ def compose(send_as: SendAs, slot: datetime, decision: Say) -> text.Text:
     )
 
 
-_SAID = "UPDATE jobs_job SET notification_id = %s WHERE id = %s"
-
-
 def _say(claim: JobClaim, decision: Say) -> list[Any]:
     as_, composed = claim.send_as, compose(claim.send_as, claim.slot, decision)
     own = Channel.objects.read_by_people().filter(user=claim.user_id)
@@ -201,7 +195,7 @@ def _say(claim: JobClaim, decision: Say) -> list[Any]:
         **as_.options(),
     )
     wakes = outbox.record([new])
-    change(_SAID, [new.id, claim.id])
+    Job.objects.filter(id=claim.id).update(notification_id=new.id)
     return wakes
 
 
