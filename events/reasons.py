@@ -18,8 +18,6 @@ FORMATS["operator"] = lambda operator: str(OPERATORS[operator])
 
 
 class EventCode(Codes):
-    """Its sentences have the names of its parameters."""
-
     # An event is not handled.
     TOO_MANY_HOPS = "too-many-hops", _("It is {hops} steps behind its first cause; a chain ends after {most}.")
     UNFIT = "unfit", _("Its data does not fit its type: {field}: {problem}")

@@ -14,8 +14,6 @@ FORMATS["limit"] = lambda limit: str(OverBudget(*limit))
 
 
 class JobCode(Codes):
-    """Its sentences have the names of its parameters."""
-
     # It could not check.
     NO_KIND = "no-job-kind", _("There is no kind of job “{kind}”.")
     UNREADABLE_PAYLOAD = "unreadable-payload", _("Its stored question cannot be read: {problem}")

@@ -202,7 +202,6 @@ def _record_once(pings: Sequence[NewPing]) -> dict[UUID, str]:
 
 
 def release_locks(watch: Watch) -> None:
-    """Free the locks that its runs hold."""
     change(_RELEASE, {"id": watch.id, "user": watch.user_id})
 
 

@@ -5,9 +5,8 @@ Beat calls this at each tick. Any number of beats may at once: each takes rows t
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID, uuid5
 
 from django.conf import settings
@@ -73,8 +72,7 @@ _TOLD = _OF_PINGS.format(due=f"p.tells <> '' AND {_FIRST}", order="p.id")
 _SLOW = _OF_PINGS.format(due=f"p.slow_at {_PASSED}", order="p.slow_at")
 
 
-@dataclass(frozen=True, slots=True)
-class Sign:
+class Sign(NamedTuple):
     """A change of a watch's state. `row`: as `_OF_WATCH` selects it, also of a ping where one tells it."""
 
     type: str

@@ -18,7 +18,7 @@ from api.protocol.problems import conflict
 from api.resources.notifications import ReasonDocument, reason_of
 from events.flows.incident import ACKNOWLEDGED, RESOLVED, Incident
 from events.models import FlowEffect, Run, Step
-from events.runs import changes, history, incidents
+from events.runs import changes, incidents
 from work import dead_letters
 from work.dead_letters import Done, Who
 
@@ -117,7 +117,7 @@ def list_runs(
 def read_run(request: ApiRequest, run_id: UUID) -> HttpResponse:
     """With what it remembers, its steps, its events, and the messages that it sent."""
     run = Run.objects.own(request.auth.user, id=run_id)
-    of_run = history.read(run)
+    of_run = changes.history(run)
     steps, events = documents(StepDocument, of_run.steps), documents(RunEventDocument, of_run.effects)
     sent = [one.id for one in of_run.messages]
     return answer(fields_of(RunWithSteps, run, steps=steps, events=events, notification_ids=sent))

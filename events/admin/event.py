@@ -38,8 +38,6 @@ class EffectInline(ReadOnlyInline):
 
 
 class EventRecord(WorkAdmin):
-    """The common part of events and dead letters."""
-
     kind = EVENT
     about = (("type", "source"), ("person", "occurred"), "trace", "topic", "data")
     technical = (("key", "hops"), "cause")
@@ -149,8 +147,6 @@ class RunAdmin(OwnedAdmin):
 
 
 class StepRecord(WorkAdmin):
-    """The common part of steps and dead letters."""
-
     kind = STEP
     about = (("handler", "step_key"), ("person", "of_run"), "trace", "input", "result")
     technical = (("hops",), "cause")

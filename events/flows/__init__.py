@@ -17,5 +17,4 @@ all, find, label = registry.all, registry.find, registry.label
 
 
 def of_type(type: str) -> list[Flow]:
-    """Return the flows that handle events of this type."""
     return [flow for flow in registry.by_name.values() if (type, "") in flow.handlers]

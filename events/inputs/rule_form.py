@@ -3,8 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django import forms
@@ -72,8 +71,7 @@ def _text(label: StrOrPromise, most: int, attrs: Mapping[str, Any], **options: A
     return forms.CharField(label=label, max_length=most, widget=widget, error_messages=messages, **options)
 
 
-@dataclass(frozen=True, slots=True)
-class ConditionRow:
+class ConditionRow(NamedTuple):
     """One row on the page; `errors` are by its parts."""
 
     number: int

@@ -4,8 +4,8 @@ Two requests at once may pass together; what they have written counts for the ne
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from operator import itemgetter
+from typing import NamedTuple
 
 from django.conf import settings
 
@@ -52,8 +52,7 @@ class QuotaReached(Exception):
         self.reason, self.wait = reason, max(1, wait)
 
 
-@dataclass(frozen=True, slots=True)
-class Used:
+class Used(NamedTuple):
     """A person's use of their quota; a limit of 0 is none. `next_minute` and `tomorrow` are in seconds.
 
     `registered`: those of the asked types that are registered, as `registered.check` reads them."""

@@ -26,8 +26,6 @@ from work.retry import SLOW, Policy
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepClaim(kinds.Claim):
-    """A leased step."""
-
     user_id: int
     run_id: UUID
     key: str

@@ -10,8 +10,8 @@ import hashlib
 import hmac
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from django.utils.translation import gettext_lazy as _, gettext_noop
 
@@ -45,8 +45,7 @@ class SignatureRefused(Exception):
         self.reason = Reason(code, **params)
 
 
-@dataclass(frozen=True, slots=True)
-class Hmac:
+class Hmac(NamedTuple):
     """A custom signature: HMAC of the body, in `header` behind `prefix`."""
 
     header: str = "X-Signature"
@@ -55,8 +54,7 @@ class Hmac:
     prefix: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """An incoming request. The names of `headers` are in lower case."""
 
     headers: Mapping[str, str]

@@ -4,7 +4,6 @@ Producers may publish any other type; its data is then not checked.
 """
 
 import json
-from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 from uuid import UUID
 
@@ -39,8 +38,7 @@ class Field(NamedTuple):
     example: str
 
 
-@dataclass(frozen=True, slots=True)
-class EventType:
+class EventType(NamedTuple):
     """`emitted_by` is for people. `is_inside`: only Carillon emits it."""
 
     name: str

@@ -1,8 +1,7 @@
 """Preview a rule on an event: which conditions hold, and what it would say. Nothing is sent."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.models import QuerySet
 
@@ -34,8 +33,7 @@ TEXTS.update(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """The result of a rule, without throttle and digest.
 
     `conditions` are each with why it does not hold, None if it holds; `missing` are the fields of its texts that the

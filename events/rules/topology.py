@@ -1,6 +1,7 @@
 """The destinations of events: listeners of each type, their queues and channels, and what waits there."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 from uuid import UUID
 
 from django.db.models import Count
@@ -17,8 +18,7 @@ from notifications.models import Channel
 from people.models import ApiToken, User
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
+class Route(NamedTuple):
     """To a rule and one of its channels, if any, with what waits there; or to a flow, by its label; or to nobody."""
 
     rule: Rule | None = None
@@ -27,8 +27,7 @@ class Route:
     backlog: Backlog | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TypeRoutes:
+class TypeRoutes(NamedTuple):
     """`known` is Carillon's own description of the type, `registered` a person's or an operator's. `dead` counts its
     events that are dead letters."""
 

@@ -2,9 +2,8 @@
 
 import json
 from copy import copy
-from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import uuid5
 
 from django.conf import settings
@@ -37,8 +36,7 @@ class Stopped(Exception):
         self.reason = reason
 
 
-@dataclass(frozen=True, slots=True)
-class Advanced:
+class Advanced(NamedTuple):
     """An event that was applied to its run in memory. `run` is as it is then, `state` its state as JSON; `events` are
     to be recorded. `ended_timer`: the key of the event that would have told the end of a wait that is over."""
 

@@ -1,17 +1,47 @@
-"""Changes of runs by people: skip a step, end a run. Each act is an intervention."""
+"""Runs for people, on pages and in the API: the history of one, and what people do: skip a step, end a run.
+
+Each act is an intervention.
+"""
+
+from typing import NamedTuple
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Prefetch, Q, QuerySet
 from django.db.models.functions import Now
 
-from events.models import Run, Step
+from events.models import FlowEffect, Run, Step
 from events.reasons import EventCode
 from events.runs import steps
+from notifications.models import Delivery, Notification
 from work import dead_letters
 from work.dead_letters import Done, Who
 from work.kinds import kind_of
-from work.models import Intervention
+from work.models import DEAD_LETTERS, Intervention
 from work.reasons import Reason
+
+MOST = 100
+"""Of each that are read."""
+
+
+class History(NamedTuple):
+    """Steps oldest first: of many, those that failed and the newest. Effects with their events, and messages with their
+    deliveries, newest first."""
+
+    steps: list[Step]
+    effects: list[FlowEffect]
+    messages: list[Notification]
+
+
+def history(run: Run) -> History:
+    failed = Q(state__in=DEAD_LETTERS)
+    steps = run.steps.annotate(failed=failed).order_by("-failed", "-id")[:MOST]
+    messages = Notification.objects.filter(user=run.user_id, origin_id=run.id)
+    deliveries = Prefetch("deliveries", Delivery.objects.select_related("channel"))
+    return History(
+        sorted(steps, key=lambda step: step.id),
+        list(run.effects.select_related("event").defer("event__data").order_by("-id")[:MOST]),
+        list(messages.prefetch_related(deliveries).order_by("-id")[:MOST]),
+    )
 
 
 def skip(rows: QuerySet[Step], which: str, who: Who, reason: str) -> Done:

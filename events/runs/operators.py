@@ -6,8 +6,7 @@ is over.
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import NAMESPACE_URL, uuid5
 
 from django.db import transaction
@@ -35,22 +34,20 @@ _MOST, _MOST_OF_CHECK = 3, {"dead": 50}
 _LISTED = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Operator:
+class Operator(NamedTuple):
     """`channels` work now: first those that they chose, in their order."""
 
     user: User
     channels: Sequence[Channel]
 
 
-@dataclass(slots=True)
-class Alert:
+class Alert(NamedTuple):
     """An alert of one operator. `keys` are the problems that are one alert; `is_over`: they have ended."""
 
     operator: Operator
     key: str
     words: Words
-    keys: Sequence[str] = field(default_factory=list)
+    keys: Sequence[str] = ()
     is_over: bool = False
 
 

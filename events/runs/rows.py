@@ -40,16 +40,12 @@ NOWAIT, SKIP = "NOWAIT", "SKIP LOCKED"
 
 
 class Target(NamedTuple):
-    """The run of a key."""
-
     user_id: int
     flow: str
     key: str
 
 
 class NewRun(NamedTuple):
-    """A run that the event begins."""
-
     event: EventClaim
     flow: Flow
     key: str

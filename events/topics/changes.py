@@ -62,8 +62,6 @@ class TopicForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its st
 
 
 class AddressForm(forms.Form):
-    """The address to add to a topic."""
-
     address = forms.EmailField(
         label=gettext_lazy("Email address of an account"),
         max_length=254,

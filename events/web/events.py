@@ -5,7 +5,7 @@ Of each type where it goes; people and operators register some.
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 from uuid import UUID
 
 from django.contrib import admin, messages
@@ -154,8 +154,7 @@ def _heard(request: PersonRequest, events: Iterable[Event]) -> dict[str, set[str
     }
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
+class Bar(NamedTuple):
     """`left` and `width` are in percent of the whole time, the tops in pixels; so are the places of its tries."""
 
     row: Row

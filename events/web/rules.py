@@ -1,6 +1,5 @@
 """Rules: the list, one rule with its last effects, its buttons, and its form with a preview."""
 
-from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -208,7 +207,7 @@ def _rows_to_show(request: PersonRequest, form: RuleForm) -> list[ConditionRow]:
     """The rows of conditions that the page has, each with the errors of its parts that have a value."""
     sent = len(request.POST.getlist("conditions_field"))
     return [
-        replace(row, errors={part: texts for part, texts in row.errors.items() if row.values.get(part)})
+        row._replace(errors={part: texts for part, texts in row.errors.items() if row.values.get(part)})
         for row in form.condition_rows()[:sent]
     ]
 

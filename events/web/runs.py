@@ -14,7 +14,7 @@ from common.database import paging
 from events import flows
 from events.flows.incident import RESOLVED, Incident
 from events.models import Run, Step
-from events.runs import changes, history, incidents, operators
+from events.runs import changes, incidents, operators
 from people.access.requests import PersonRequest, person_action, person_form, person_page, posted
 from work import dead_letters
 from work.dead_letters import Who
@@ -46,7 +46,7 @@ def _list(request: PersonRequest, runs: Any, template: str, **context: Any) -> H
 @person_page
 def run_page(request: PersonRequest, run_id: UUID) -> HttpResponse:
     run = Run.objects.own(request.user, id=run_id)
-    of_run = history.read(run)
+    of_run = changes.history(run)
     timeline: list[tuple[Any, str, Any]] = [
         *((one.at, "event", one) for one in of_run.effects),
         *((one.created_at, "message", one) for one in of_run.messages),

@@ -32,8 +32,6 @@ from work.admin.rows import WorkAdmin
 
 
 class JobRecord(WorkAdmin):
-    """The common part of jobs and dead letters."""
-
     kind = JOB
     about = (("kind_label", "queue"), ("person", "due"), ("connection", "notification"), "on_error", "payload")
     technical = ("batch_id", "cause")
@@ -62,8 +60,6 @@ class DeadJobAdmin(DeadLetterAdmin, JobRecord):
 
 
 class BatchRecord(WorkAdmin):
-    """The common part of batches and dead letters."""
-
     kind = BATCH
     about = (
         ("title", "person"),

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from uuid import UUID
 
 from django.contrib.auth.models import Group
@@ -21,8 +20,7 @@ Keys = Sequence[tuple[str, str]]
 """The keys of the audiences of one kind, with their names."""
 
 
-@dataclass(frozen=True, slots=True)
-class Audience:
+class Audience(NamedTuple):
     """A kind of audience.
 
     `people` is a SELECT of `user_id`, `channel_ids` (empty: all that the person can use) and `own_id` (what the

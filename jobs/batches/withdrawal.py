@@ -1,17 +1,19 @@
-"""Withdraw what a cause has made: one that is paused, deleted or switched off, or what a person leaves."""
+"""Withdraw what a cause has made: one that is paused, deleted, switched off or changed, or what a person leaves."""
 
 from collections.abc import Collection
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import F, Q, QuerySet
+from django.db.models.functions import Now
 
 from jobs.batches import progress
-from jobs.changes import reminders
-from jobs.models import Batch, Job, Leaver
+from jobs.models import Batch, Job, Leaver, Memory
+from jobs.reasons import JobCode
 from notifications.deliveries import withdrawal
 from notifications.models import Notification
 from notifications.reasons import DeliveryCode
+from work.engine import manual
 from work.reasons import Reason
 
 
@@ -25,7 +27,7 @@ def withdraw(
     this person's.
     """
     made = Q(origin_id__in=origin_ids) if user_id is None else Q(origin_id__in=origin_ids, user=user_id)
-    reminders.cancel(Job.objects.filter(made), Reason(code))
+    _cancel(Job.objects.filter(made), Reason(code))
     withdrawal.cancel(Notification.objects.filter(made), code)
     for batch in Batch.objects.filter(origin_id__in=announced, ended_at=None, cancelled_at=None):
         progress.cancel(batch)
@@ -48,3 +50,17 @@ def come_back(user_id: int, origin_id: UUID) -> None:
 
 def has_left(user_id: int, origin_id: UUID) -> bool:
     return Leaver.objects.filter(origin_id=origin_id, user=user_id).exists()
+
+
+def _cancel(jobs: QuerySet[Job], reason: Reason) -> None:
+    """pending -> cancelled. One that is running may speak; if it fails, it is not retried."""
+    jobs.filter(state=Job.words.working).update(expires_at=Now(), failures_noted=F("replays") + 1)
+    manual.cancel(Job, jobs.filter(state="pending").values_list("id", flat=True), reason)
+
+
+def forget(*origin_ids: UUID) -> None:
+    """Forget what the checks of reminders have found, and those that wait: they ask another question now."""
+    _cancel(Job.objects.filter(origin_id__in=origin_ids), Reason(JobCode.OTHER_QUESTION))
+    Memory.objects.filter(origin_id__in=origin_ids).update(
+        state=None, version=F("version") + 1, failures=0, failing_since=None, told_at=None
+    )

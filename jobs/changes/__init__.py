@@ -1,1 +1,1 @@
-"""Changes by people: connections, and reminders that have jobs."""
+"""Changes by people: connections."""

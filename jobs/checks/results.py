@@ -6,9 +6,8 @@ and parses nothing.
 
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import transaction
@@ -32,8 +31,7 @@ _AT_ONCE = timedelta(seconds=1)
 _LISTED = ("cause", "count", "example")
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(NamedTuple):
     """What became of a job. The job's reason is its evidence, or why it failed."""
 
     job: Job
@@ -125,8 +123,7 @@ _STEP = 0.05
 _STALE = timedelta(minutes=1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
+class Checked(NamedTuple):
     """The result of a check. `outcome` is "checking" while it is under way (`id`: to ask again), "spoke", "silent" or
     "failed"; `text` what the reminder would say, None where it stays silent.
     """

@@ -19,8 +19,6 @@ _MOST_LISTED = 10
 
 
 class FeedCode(Codes):
-    """Codes of its results. Their sentences name the parameters."""
-
     FIRST = "feed-first", gettext_noop("checked {host} for the first time; what it has now counts as read ({count})")
     NOTHING_NEW = "feed-nothing-new", gettext_noop("checked {host}: nothing new")
     NEW = "feed-new", gettext_noop("checked {host}: {count} new")

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from django.utils.translation import gettext as _, gettext_lazy, gettext_noop
 
@@ -45,8 +44,6 @@ TEXTS.update(
 
 
 class WebValueCode(Codes):
-    """Codes of its results. Their sentences name the parameters."""
-
     FIRST = "web-first", gettext_noop("checked {host} for the first time: {value}")
     SAME = "web-same", gettext_noop("checked {host}: {value}, as before")
     CHANGED = "web-changed", gettext_noop("checked {host}: {value}, before: {previous}")
@@ -64,8 +61,7 @@ class WebValueCode(Codes):
     UNREADABLE = "web-unreadable", gettext_noop("What {host} answered cannot be read. {problem}")
 
 
-@dataclass(frozen=True, slots=True)
-class Watch:
+class Watch(NamedTuple):
     """The question, as stored. `limit` is as typed; `mark` the decimal mark, "" to guess it."""
 
     condition: str

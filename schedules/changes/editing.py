@@ -16,7 +16,8 @@ from django.db import transaction
 
 from common.forms.versioned_form import VersionConflict
 from common.uuid7 import uuid7
-from jobs.changes import reminders
+from jobs import kinds
+from jobs.batches import withdrawal
 from notifications.models import Channel
 from people.models import User
 from schedules.changes import state as state_changes
@@ -106,7 +107,7 @@ def reschedule_locked(
         return schedule
     was, early = timing(schedule), schedule.early
     if not asks_the_same(schedule, wanted):
-        reminders.forget(schedule.id)
+        withdrawal.forget(schedule.id)
     for name, value in editable(wanted).items():
         setattr(schedule, name, value)
     detail = {} if was == timing(schedule) else {"was": was}
@@ -299,7 +300,7 @@ def _lock(schedule_id: UUID, now: datetime, *, deleted: bool = False) -> Schedul
 
 def asks_the_same(one: Schedule, other: Schedule) -> bool:
     """Whether both ask the same question, so that what the checks of one have found holds for the other."""
-    mine, theirs = (reminders.question(each.job_kind, each.job_payload, each.connection_id) for each in (one, other))
+    mine, theirs = (kinds.question(each.job_kind, each.job_payload, each.connection_id) for each in (one, other))
     return mine == theirs
 
 

@@ -14,8 +14,7 @@ from django.db import Error
 from django.db.models import Q, QuerySet
 
 from common.database.postgres import change
-from jobs.batches.withdrawal import withdraw
-from jobs.changes import reminders
+from jobs.batches.withdrawal import forget, withdraw
 from notifications.reasons import DeliveryCode
 from people.models import User
 from schedules.changes.storage import write
@@ -133,7 +132,7 @@ def restore(schedules: Sequence[Schedule], now: datetime, by: User | None) -> No
     keepers = [one.id for one in schedules if one.job_kind]
     made = Schedule.objects.filter(made_by__in=keepers)
     if makers := {one for one in made.values_list("made_by_id", flat=True) if one is not None}:
-        reminders.forget(*makers)
+        forget(*makers)
     for schedule in schedules:
         schedule.deleted_at = None
     _set_next_slots([one for one in schedules if one.state == _State.ACTIVE], now)

@@ -2,10 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.core.cache import cache
@@ -38,8 +37,7 @@ _IN_FEED, _LOOKED_AT = 50, 200
 _NEWS = (tell.MISSED, tell.FAILED, tell.RECOVERED)
 
 
-@dataclass(frozen=True, slots=True)
-class Day:
+class Day(NamedTuple):
     """A day of UTC. `seconds`: so long the watch was down; None for a day before the watch."""
 
     day: date
@@ -52,8 +50,7 @@ class Day:
         return "long" if self.seconds > _LONG * _DAY else "short" if self.seconds > 0 else "up"
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(NamedTuple):
     """A watch on the page. `uptime` is in percent of `span`, rounded down."""
 
     name: str

@@ -16,7 +16,6 @@ from django.db.models.functions import Now
 from jobs import kinds
 from jobs.batches import withdrawal
 from jobs.batches.withdrawal import withdraw
-from jobs.changes import reminders
 from jobs.checks import steps
 from jobs.checks.kind import JOB
 from jobs.kinds.base import Ask, Source
@@ -138,7 +137,7 @@ def test_a_connection_with_another_secret_asks_its_source_again() -> None:
 def test_a_check_that_waits_ends_with_its_question() -> None:
     job = fired({"value": "later"})
     check(job)
-    reminders.forget(job.origin_id or uuid4())
+    withdrawal.forget(job.origin_id or uuid4())
     assert (check(job).state, job.reason_code) == ("cancelled", "job-of-other-question")
 
 
