@@ -149,13 +149,7 @@ class RuleForm(EditForm, ChannelsForm):
         {"placeholder": "order.paid", "list": "types", "spellcheck": "false", "autocapitalize": "none"},
         required=False,
         help_text=gettext_lazy("The type of an event."),
-        validators=[
-            RegexValidator(
-                rf"^(?:{matching.TYPE.pattern})\Z",
-                gettext_lazy("The type of an event is like order.paid."),
-                flags=re.ASCII,
-            )
-        ],
+        validators=[RegexValidator(matching.WHOLE_TYPE, gettext_lazy("The type of an event is like order.paid."))],
     )
     series_key = _text(
         gettext_lazy("With the same"),

@@ -76,7 +76,7 @@ class TypeForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its stu
         name = self.fields["name"]
         name.validators.append(
             RegexValidator(
-                rf"^(?:{matching.TYPE.pattern})\Z",
+                matching.WHOLE_TYPE,
                 _("Write a type as a noun and what happened to it, in small letters: order.paid"),
                 "type",
             )

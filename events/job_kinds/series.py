@@ -17,7 +17,7 @@ from common.uuid7 import first_of
 from events.models import Event
 from events.pure import steps
 from events.pure.envelope import as_sent
-from events.pure.matching import LONGEST_VALUE, TYPE, Condition, budget_of_event, unmet
+from events.pure.matching import LONGEST_VALUE, WHOLE_TYPE, Condition, budget_of_event, unmet
 from jobs.checks import series
 from jobs.checks.series import MOST_STEPS, Step
 from jobs.kinds.base import Ask, Found, JobKind, Nothing, Say
@@ -54,7 +54,7 @@ class SeriesForm(forms.Form):
         },
     )
     ends_on = forms.RegexField(
-        TYPE,
+        WHOLE_TYPE,
         label=gettext_lazy("Ends when this event happens"),
         required=False,
         max_length=100,

@@ -41,7 +41,7 @@ class Event(Chained, Work):
     producer. `chain` is its correlation id, the same through a whole chain, by default the key of its first event if
     that is a UUID, else its `id`; `hops` counts the steps since that.
 
-    One that names a topic or an audience becomes a batch, which tells its people; see `fan_out`.
+    One that names a topic or an audience becomes a batch, which tells its people; see `kinds.event`.
     """
 
     words = WORDS

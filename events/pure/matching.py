@@ -24,6 +24,8 @@ COUNT = "count"
 _STEP = r"[A-Za-z0-9_-]{1,64}"
 PATH = re.compile(rf"data(?:\.{_STEP}){{1,{DEEPEST}}}")
 TYPE = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)+", re.ASCII)
+WHOLE_TYPE = re.compile(rf"\A(?:{TYPE.pattern})\Z", re.ASCII)
+"""For fields of forms, which search."""
 PATTERN = re.compile(rf"\*|{TYPE.pattern}|[a-z0-9_-]+(\.[a-z0-9_-]+)*\.\*", re.ASCII)
 
 _PLACEHOLDER = re.compile(rf"\{{({'|'.join((*PLACES, COUNT))}|{PATH.pattern})\}}")

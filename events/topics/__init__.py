@@ -1,1 +1,1 @@
-"""Topics, their subscribers, and events for many."""
+"""Topics and their subscribers."""

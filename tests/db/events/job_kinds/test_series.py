@@ -118,6 +118,11 @@ def test_an_end_by_an_event_needs_steps_within_the_time_that_events_are_kept(set
     assert "7 days" in str(SeriesForm({"steps": "8 days | A", "ends_on": "order.paid"}).errors["steps"])
 
 
+@pytest.mark.parametrize("written", ["an order.paid", "order.paid!", "Order.paid", "order"])
+def test_a_series_does_not_wait_for_what_is_no_type_of_an_event(written: str) -> None:
+    assert list(SeriesForm({"steps": "7 days | A", "ends_on": written}).errors) == ["ends_on"]
+
+
 # Begun by a rule.
 
 
