@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy
 from common.forms.edit_form import TypedForm
 from common.texts.types import StrOrPromise
 from schedules.rules import Rule, WorkingDays, fields, repetition, words
-from schedules.rules.dated import read_day, read_days
+from schedules.rules.dated import Daily, Monthly, Weekly, read_day, read_days
 from schedules.rules.repetition import WORKDAY, Repetition
 from schedules.rules.rrule import RRule
 
@@ -37,6 +37,7 @@ _DAYS = [(str(number), name) for number, name in WEEKDAYS.items()]
 _WEEKDAYS: list[tuple[str, StrOrPromise]] = [*_DAYS, (str(WORKDAY), gettext_lazy("Monday to Friday"))]
 _MONTHS: list[tuple[str, StrOrPromise]] = [(str(number), name) for number, name in MONTHS.items()]
 _MOST = 1_000
+_DATED = {rule.kind: rule for rule in (Daily, Weekly, Monthly)}
 
 
 class _Days(forms.MultipleChoiceField):
@@ -79,22 +80,17 @@ class RepeatForm(TypedForm):
     )
 
 
-def is_calendar_rule(cleaned: dict[str, Any]) -> bool:
-    kind = cleaned["kind"]
-    is_stepped = kind.upper() in repetition.UNITS and cleaned.get("step", "") not in ("", "1")
-    return kind == "yearly" or is_stepped or (kind == "monthly" and bool(cleaned.get("nth")))
-
-
-def calendar_rule(cleaned: dict[str, Any], now: datetime, anchor: datetime | None) -> str:
-    """The text of the calendar rule. `now` and `anchor`, from whose day it counts, are civil. Raises InvalidRule."""
-    typed = _read(cleaned)
-    since = now
+def parameters(cleaned: dict[str, Any], now: datetime, anchor: datetime | None) -> tuple[str, dict[str, Any]]:
+    """The kind and parameters. `now` and `anchor`, from whose day it counts, are civil. Raises InvalidRule."""
+    typed, since = _read(cleaned), now
+    if typed.is_dated:
+        return cleaned["kind"], _DATED[cleaned["kind"]]("UTC", typed).data()
     if anchor is not None:
         since = datetime.combine(anchor, time())
         if typed.interval == 1:
             # It counts nothing: keep the day on which it began, but leave out no day before.
             since = min(since, now)
-    return typed.text(since)
+    return "rrule", {"rule": typed.text(since)}
 
 
 def typed(rule: Rule, now: datetime) -> dict[str, Any]:
@@ -106,8 +102,7 @@ def typed(rule: Rule, now: datetime) -> dict[str, Any]:
     if repeats.first(start) != start:
         return {}
     # Saved again, these would become a plain rule, or begin before the DTSTART that somebody wrote.
-    is_plain = repeats.frequency != "YEARLY" and not repeats.nth
-    if repeats.interval == 1 and (is_plain or start > repeats.first(now)):
+    if repeats.is_dated or (repeats.interval == 1 and start > repeats.first(now)):
         return {}
     return shown(repeats) | {"anchor": start.isoformat()}
 
@@ -131,15 +126,6 @@ def shown(repetition: Repetition) -> dict[str, Any]:
 def number(text: str) -> int | str:
     """The typed whole number, or the text itself, which the rule then refuses."""
     return int(text) if text.isascii() and text.removeprefix("-").isdigit() and len(text) < 10 else text
-
-
-def typed_numbers(kind: str, cleaned: dict[str, Any]) -> dict[str, Any]:
-    """The parameters of a plain rule that are numbers, or texts that it refuses."""
-    if kind == "interval":
-        return {"every": number(cleaned.get("every", ""))}
-    if kind == "monthly":
-        return {"day": number(cleaned.get("day", "")), "short": cleaned.get("short") or "last"}
-    return {}
 
 
 def _read(cleaned: dict[str, Any]) -> Repetition:

@@ -19,7 +19,7 @@ from schedules.inputs.list_fields import DatesField
 from schedules.inputs.repeat_form import RepeatForm, select
 from schedules.models import Schedule
 from schedules.parts.slots import Slots, left, settled
-from schedules.rules import InvalidRule, Timetable, Work, civil, from_done, rrule_text, working_days
+from schedules.rules import InvalidRule, Timetable, Work, civil, from_done, repetition, rrule_text, working_days
 from schedules.rules.once import Once
 
 KINDS = [
@@ -265,9 +265,9 @@ class TimingForm(RepeatForm):
     def _parameters(self, cleaned: dict[str, Any], zone: str) -> tuple[str, dict[str, Any]]:
         kind, shown = cleaned["kind"], civil.local(civil.zone(zone), self.now)
         given = cleaned if self.parameters is None else self.parameters
-        if self.parameters is None and repeat_form.is_calendar_rule(cleaned):
+        if self.parameters is None and kind.upper() in repetition.UNITS:
             anchor = cleaned["anchor"] and civil.local(civil.zone(zone), cleaned["anchor"])
-            return "rrule", {"rule": repeat_form.calendar_rule(cleaned, shown, anchor)}
+            return repeat_form.parameters(cleaned, shown, anchor)
         if kind == "rrule":
             text = given.get("rule", "").strip()
             if text.startswith("@"):
@@ -276,8 +276,8 @@ class TimingForm(RepeatForm):
         values = {name: given.get(name) for name in rules.KINDS[kind].parameters}
         if kind == "interval":
             values["anchor"] = (cleaned["anchor"] or self.now.replace(second=0, microsecond=0)).isoformat()
-        if self.parameters is None:
-            values |= repeat_form.typed_numbers(kind, cleaned)
+            if self.parameters is None:
+                values["every"] = repeat_form.number(cleaned.get("every", ""))
         return kind, values
 
     def _refuse_what_never_fires(self, timetable: Timetable) -> None:

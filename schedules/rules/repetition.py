@@ -39,6 +39,11 @@ class Repetition:
     short: str = "last"
     month: int = 1
 
+    @property
+    def is_dated(self) -> bool:
+        """Whether a rule of dates is enough for it: daily, weekly or monthly."""
+        return self.interval == 1 and self.frequency != "YEARLY" and not self.nth
+
     def text(self, since: datetime) -> str:
         """The text of the calendar rule that begins at `first(since)`. Raises InvalidRule("day")."""
         return self._from(self.first(since))
