@@ -17,12 +17,7 @@ from schedules.rules import Timetable, civil
 _Change = ScheduleEvent.Change
 # Only the last so many events are read: gaps before them are not shown.
 _MOST = 1_000
-_BEGINS = {
-    _Change.PAUSED: CauseCode.PAUSED,
-    _Change.SNOOZED: CauseCode.SNOOZED,
-    _Change.DELETED: CauseCode.DELETED,
-    _Change.ARCHIVED: CauseCode.ARCHIVED,
-}
+_BEGINS = {_Change.PAUSED, _Change.SNOOZED, _Change.DELETED, _Change.ARCHIVED}
 _ENDS = {
     _Change.RESUMED: (CauseCode.PAUSED, CauseCode.SNOOZED, CauseCode.ARCHIVED),
     _Change.UNARCHIVED: (CauseCode.ARCHIVED,),
@@ -83,7 +78,7 @@ def _causes(events: Sequence[ScheduleEvent]) -> Iterator[tuple[Cause, datetime, 
             if code in started:
                 yield _cause(code, started.pop(code), event.at)
         if what in _BEGINS:
-            started.setdefault(_BEGINS[what], event)
+            started.setdefault(CauseCode(what), event)
         if what == _Change.RESUMED and "snoozed_until" in event.detail:
             started[CauseCode.SNOOZED] = event
         if what == _Change.CREATED and "copy_of" in event.detail:

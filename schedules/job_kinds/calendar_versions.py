@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from itertools import chain
 from typing import Any
 
 from schedules.job_kinds.calendar_lines import Component
@@ -52,8 +51,7 @@ def _latest_of_each(versions: Sequence[_Version]) -> list[_Version]:
     alike: dict[Any, list[_Version]] = defaultdict(list)
     for one in versions:
         alike[_name(one.event, days) if one.event.uid else id(one)].append(one)
-    latest = [_latest(several) for several in alike.values()]
-    return list(chain.from_iterable(latest))
+    return [one for several in alike.values() for one in _latest(several)]
 
 
 def _latest(versions: Sequence[_Version]) -> list[_Version]:

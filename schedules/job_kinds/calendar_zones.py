@@ -38,22 +38,14 @@ class Zones:
 
     def __init__(self, definitions: Mapping[str, Component], now: datetime) -> None:
         self._definitions, self._now = {_key(name): zone for name, zone in definitions.items()}, now
-        self._names: dict[str, str | None] = {}
-        self._own: dict[str, tzinfo | None] = {}
+        self.name, self.own = cache(self._name), cache(self._read)
 
-    def name(self, written: str) -> str | None:
-        """The IANA name, CONVERTED for a zone of the file that has none, None for an unknown one."""
-        if written not in self._names:
-            self._names[written] = self._find(written)
-        return self._names[written]
-
-    def own(self, written: str) -> tzinfo | None:
+    def _read(self, written: str) -> tzinfo | None:
         """The zone as the file defines it, else as an offset in its name says."""
-        if written not in self._own:
-            self._own[written] = _defined(self._definitions.get(_key(written))) or _offset(written)
-        return self._own[written]
+        return _defined(self._definitions.get(_key(written))) or _offset(written)
 
-    def _find(self, written: str) -> str | None:
+    def _name(self, written: str) -> str | None:
+        """The IANA name, CONVERTED for a zone of the file that has none, None for an unknown one."""
         defined = self._definitions.get(_key(written))
         if name := _exact(written) or (_exact(defined.value("X-LIC-LOCATION")) if defined else None):
             return name

@@ -80,21 +80,15 @@ def _read(number: int, part: str) -> tuple[str, str]:
     # “ſ” and “ı” would become S and I in upper case.
     if not part.isascii():
         raise ValueError(part)
-    terms, described = [], []
-    for written in part.upper().split(","):
-        if (special := _SPECIAL.get(field.name)) and special.fullmatch(written):
-            day, nth, which = written.partition("#")
-            term = f"{_number(field, day)}#{which}" if nth else written
-            terms.append(term)
-            described.append(term)
-        else:
-            term, description = _read_term(field, written)
-            terms.append(term)
-            described.append(description)
+    terms, described = zip(*(_read_term(field, written) for written in part.upper().split(",")), strict=True)
     return ",".join(terms), ",".join(described)
 
 
 def _read_term(field: _Field, written: str) -> tuple[str, str]:
+    if (special := _SPECIAL.get(field.name)) and special.fullmatch(written):
+        day, nth, which = written.partition("#")
+        term = f"{_number(field, day)}#{which}" if nth else written
+        return term, term
     if not (match := _TERM.fullmatch(written)):
         raise ValueError(written)
     step = int(match["step"] or 1)

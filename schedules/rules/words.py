@@ -30,6 +30,13 @@ NTH = {
     4: pgettext_lazy("on", "the fourth %(day)s"),
     -1: pgettext_lazy("on", "the last %(day)s"),
 }
+# By the last digit; 0 for all others.
+_ORDINALS = (
+    pgettext_lazy("ordinal", "%(number)sth"),
+    pgettext_lazy("ordinal", "%(number)sst"),
+    pgettext_lazy("ordinal", "%(number)snd"),
+    pgettext_lazy("ordinal", "%(number)srd"),
+)
 
 
 def every(count: int, unit: str) -> str:
@@ -114,15 +121,7 @@ def month(number: int) -> str:
 def ordinal(number: int) -> str:
     """ "1st", "22nd", "13th"."""
     last = 0 if 10 <= number % 100 <= 20 else number % 10
-    if last == 1:
-        text = pgettext("ordinal", "%(number)sst")
-    elif last == 2:
-        text = pgettext("ordinal", "%(number)snd")
-    elif last == 3:
-        text = pgettext("ordinal", "%(number)srd")
-    else:
-        text = pgettext("ordinal", "%(number)sth")
-    return text % {"number": number}
+    return str(_ORDINALS[last if last < 4 else 0] % {"number": number})
 
 
 def listed(items: Sequence[str]) -> str:
