@@ -22,7 +22,6 @@ from typing import ClassVar
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _DIE_WITH_PARENT, _NAME = 1, 15  # PR_SET_PDEATHSIG and PR_SET_NAME of <sys/prctl.h>
 _PAGE_OUT = 21  # MADV_PAGEOUT of <sys/mman.h>
-_MOST_FILLED = 20_000  # of a size, where another allocator is in use
 _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
@@ -47,20 +46,6 @@ def release_memory() -> None:
     """
     if _libc:
         _libc.madvise(ctypes.c_void_p(0), ctypes.c_size_t(sys.maxsize - 4095), _PAGE_OUT)
-
-
-def fill_free_places() -> list[bytes]:
-    """Use the free places among the objects of this process, so that a fork does not copy pages by using them.
-
-    Keep what this returns until the last fork.
-    """
-    filling = []
-    for size in range(48, 513, 16):  # the size classes of Python's allocator, whose pools have 16 KiB
-        for _ in range(_MOST_FILLED):
-            filling.append(bytes(size - 33))
-            if id(filling[-1]) % 0x4000 == 48:  # the first of a new pool
-                break
-    return filling
 
 
 def _run(run: Callable[[], object], parent: int) -> None:

@@ -28,7 +28,7 @@ from config import embedded, preflight
 from config.celery import app
 from config.environment import env
 from config.processes.commands import print_line, role_of, web_command
-from config.processes.fork import ForkedChild, fill_free_places, fork, read_outputs, release_memory
+from config.processes.fork import ForkedChild, fork, read_outputs, release_memory
 
 _READY_WITHIN = 90.0  # seconds
 # Seconds. What children say at their start has ended after a pause; beat and workers also say what they do later.
@@ -150,9 +150,6 @@ def _check_port(host: str, port: int) -> None:
         ) from None
 
 
-_filling: list[bytes] = []
-
-
 def _load() -> None:
     """Import what the children share. It opens no connection to PostgreSQL or Redis and starts no thread."""
     import django
@@ -176,7 +173,6 @@ def _load() -> None:
         _ = model._meta.get_fields(), model._meta.fields_map
     gc.collect()
     gc.freeze()  # a collection in a child would write to what it shares
-    _filling.extend(fill_free_places())
 
 
 # What the children would import each for itself.
