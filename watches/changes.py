@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models.functions import Now
 
-from common.forms.versioned_form import VersionConflict, save_next_version
+from common.forms.edit_form import VersionConflict, save_next_version
 from events.flows.incident import RESOLVED
 from events.intake import ledger
 from events.intake.ledger import Happened

@@ -20,7 +20,7 @@ from api.protocol.fields import FormBody, Instant, Partial, Replacement, limited
 from api.protocol.problems import Problem, require_unchanged, require_valid
 from api.resources.event_bodies import Type
 from common.database.damaged import object_of
-from common.forms import versioned_form
+from common.forms import edit_form
 from events.inputs import type_form
 from events.inputs.type_form import TypeForm
 from events.models import RegisteredType
@@ -153,7 +153,7 @@ def change_event_type(request: ApiRequest, event_type_id: UUID, body: EventTypeP
         stored = {name: getattr(type, name) for name in EventTypePatch.model_fields}
         form = TypeForm(stored | given, request.auth.user, type)
         require_valid(body, form)
-        return _show(versioned_form.save(form))
+        return _show(edit_form.save(form))
 
 
 @router.delete("/{uuid:event_type_id}", response={204: None}, summary="Delete a registered type")

@@ -17,7 +17,7 @@ from api.protocol.answers import answer, fields_of, of
 from api.protocol.fields import FormBody, Instant, Partial, Replacement, Texts, one_of, shows
 from api.protocol.problems import FieldError, invalid, require_unchanged, require_valid
 from common.database import postgres
-from common.forms import versioned_form
+from common.forms import edit_form
 from events.models import Event, Subscription, Topic
 from events.topics import changes, subscriptions
 from events.topics.changes import COUNTED, AddressForm, TopicForm
@@ -115,7 +115,7 @@ def change_topic(request: ApiRequest, slug: str, body: TopicPatch) -> HttpRespon
         stored = {name: getattr(topic, name) for name in TopicPatch.model_fields}
         form = TopicForm(stored | body.model_dump(exclude_unset=True), request.auth.user, topic)
         require_valid(body, form)
-        return _show(versioned_form.save(form))
+        return _show(edit_form.save(form))
 
 
 @router.delete("/{slug:slug}", response={204: None}, summary="Delete a topic")

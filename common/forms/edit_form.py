@@ -2,19 +2,29 @@
 
 from collections.abc import Callable, Collection
 from copy import copy
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from django import forms
+from django.db import transaction
+from django.db.models.functions import Now
 from django.http import QueryDict
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from common.forms.versioned_form import VersionConflict
 from common.texts.types import StrOrPromise
 from common.uuid7 import is_recent, uuid7
 
+Row = TypeVar("Row")
 Differences = list[tuple[str, str, str]]
 """The label, the saved and the typed value of each field."""
+
+
+class VersionConflict(Exception):
+    """The row has changed since its editor read it. `current` is the stored one; nothing was written."""
+
+    def __init__(self, current: Any) -> None:
+        super().__init__(f"It is at version {current.version}")
+        self.current = current
 
 
 class SharedFields(dict[str, forms.Field]):
@@ -114,3 +124,30 @@ class EditForm(TypedForm):
         again = cast(QueryDict, self.data).copy()
         again[name] = value
         self.data = again
+
+
+def save_next_version(row: Row) -> Row:
+    """Save a row that the caller has locked."""
+    saved: Any = row
+    saved.version += 1
+    saved.updated_at = Now()
+    saved.save()
+    saved.refresh_from_db()
+    return row
+
+
+@transaction.atomic
+def save(form: Any) -> Any:
+    """Save the valid form of a row as its next version, if a field differs; return the row.
+
+    Its field `version` is the one that was edited, or empty for any. Raises VersionConflict, or DoesNotExist if the
+    row was deleted.
+    """
+    row = form.instance
+    current = type(row)._default_manager.select_for_update(no_key=True).get(pk=row.pk)
+    if form.cleaned_data["version"] not in (None, current.version):
+        raise VersionConflict(current)
+    if any(getattr(row, name) != getattr(current, name) for name in form.fields if name != "version"):
+        row.version = current.version + 1
+        row.save()
+    return row

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models.functions import Now
 
-from common.forms.versioned_form import VersionConflict, save_next_version
+from common.forms.edit_form import VersionConflict, save_next_version
 from events.models import Rule
 from jobs.batches.withdrawal import withdraw
 from notifications.models import Channel

@@ -11,7 +11,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 
 from common.database import paging, postgres
-from common.forms import versioned_form
+from common.forms import edit_form
 from common.forms.edit_form import Differences
 from common.forms.not_possible import shown_in
 from events.models import Subscription, Topic
@@ -84,10 +84,10 @@ def edit(request: PersonRequest, topic_id: UUID) -> HttpResponse:
 def save(request: PersonRequest, form: Any) -> Differences | None:
     """Save a valid form, and say so. If somebody has changed the row since, return the differences instead."""
     try:
-        messages.success(request, _("“%(name)s” is saved.") % {"name": versioned_form.save(form).name})
+        messages.success(request, _("“%(name)s” is saved.") % {"name": edit_form.save(form).name})
     except ObjectDoesNotExist:
         raise Http404 from None
-    except versioned_form.VersionConflict as conflict:
+    except edit_form.VersionConflict as conflict:
         changed = _differences(conflict.current, form)
         # Saving again overwrites.
         form.data = request.POST.dict() | {"version": str(conflict.current.version)}

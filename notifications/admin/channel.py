@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _, gettext_lazy, ngettext
 
-from common.admin import columns, confirm
+from common.admin import columns, pages
 from common.admin.base import as_uuid
 from common.admin.filters import newest_filter
 from common.texts.state_words import labelled
@@ -65,10 +65,10 @@ class ChannelAdmin(OwnedAdmin):
     @admin.action(description=gettext_lazy("Disable…"), permissions=["act"])
     @transaction.atomic
     def disable(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
-        form = confirm.form(request)
+        form = pages.reason(request)
         if not form.is_valid():
             count = queryset.count()
-            return confirm.page(
+            return pages.confirmation(
                 self,
                 request,
                 action="disable",

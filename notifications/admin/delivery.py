@@ -11,7 +11,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _, gettext_lazy
 
-from common.admin import columns, confirm
+from common.admin import columns, pages
 from common.admin.base import as_uuid
 from common.admin.filters import Period, newest_filter
 from notifications import providers
@@ -134,7 +134,7 @@ class DeadLetterAdmin(dead_letter.DeadLetterAdmin, DeliveryRecord):
     @admin.action(description=gettext_lazy("Send as new: under another key…"), permissions=["act"])
     def send_as_new(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
         """Tests, and those whose channel cannot be used, are left alone."""
-        if not confirm.is_confirmed(request):
+        if not pages.is_confirmed(request):
             return self.ask_all(request, queryset, "send_as_new")
         act = partial(dead_letters.send_as_new, queryset)
         self.act(request, queryset, act, "Sent as new.", _("%(count)s sent as new."))

@@ -14,7 +14,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import transaction
 
-from common.forms.versioned_form import VersionConflict
+from common.forms.edit_form import VersionConflict
 from common.uuid7 import uuid7
 from jobs import kinds
 from jobs.batches import withdrawal

@@ -20,7 +20,7 @@ from django.views.decorators.http import require_POST, require_safe
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget
 
 from common.admin import columns, pages, rights
-from common.admin.confirm import Reason, is_confirmed
+from common.admin.pages import Reason, is_confirmed
 from common.texts.numbers import grouped
 from common.texts.state_words import state_word
 from common.times import durations

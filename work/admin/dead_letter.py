@@ -13,7 +13,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _, gettext_lazy, ngettext
 from unfold.decorators import action as button
 
-from common.admin import columns, confirm
+from common.admin import columns, pages
 from common.admin.base import as_uuid
 from common.admin.filters import Period, newest_filter
 from common.texts.numbers import grouped
@@ -117,7 +117,7 @@ class DeadLetterAdmin(WorkAdmin):
     @admin.action(description=gettext_lazy("Replay…"), permissions=["act"])
     def replay(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
         """Replay selected rows even if they are stale; skip stale ones if all rows of a filter are selected."""
-        if not confirm.is_confirmed(request):
+        if not pages.is_confirmed(request):
             return self.ask_all(request, queryset, "replay")
         skip = dead_letters.stale() if _all_selected(request) else None
         act = partial(dead_letters.replay, queryset, skip=skip)
@@ -141,7 +141,7 @@ class DeadLetterAdmin(WorkAdmin):
         if (dead_letter := self.get_object(request, object_id)) is None:
             return redirect(f"{self.kind.dead_letters}_change", object_id)
         subject = _("%(letter)s is") % {"letter": self.describe(dead_letter)}
-        context = {"form": confirm.Reason()} if action in _ENDS else {"warnings": causes.repairs(self, [dead_letter])}
+        context = {"form": pages.Reason()} if action in _ENDS else {"warnings": causes.repairs(self, [dead_letter])}
         return self._ask(request, action, 1, subject, key=object_id, **context)
 
     def ask_all(self, request: HttpRequest, rows: QuerySet[Any], action: str, form: Any = None) -> HttpResponse:
@@ -194,7 +194,7 @@ class DeadLetterAdmin(WorkAdmin):
         self.message_user(request, " ".join(words), messages.SUCCESS if changed else messages.WARNING)
 
     def _end(self, request: HttpRequest, rows: QuerySet[Any], action: str) -> HttpResponse | None:
-        form = confirm.form(request)
+        form = pages.reason(request)
         if not form.is_valid():
             return self.ask_all(request, rows, action, form)
         reason, (what, sentence) = form.cleaned_data["reason"], _ENDS[action]
@@ -205,7 +205,7 @@ class DeadLetterAdmin(WorkAdmin):
     def _ask(self, request: HttpRequest, action: str, count: int, letters: str, **context: Any) -> HttpResponse:
         title, text, button = map(str, self.questions[action])
         text, button = text % {"letters": letters}, button % {"count": grouped(count)}
-        return confirm.page(self, request, action=action, title=title, text=text, button=button, **context)
+        return pages.confirmation(self, request, action=action, title=title, text=text, button=button, **context)
 
 
 def _all_selected(request: HttpRequest) -> bool:
