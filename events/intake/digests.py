@@ -30,7 +30,6 @@ class _NewDigest(NamedTuple):
     rule_id: UUID
     type_pattern: str
     key_value: str
-    is_full: bool
     available_at: datetime
 
 
@@ -43,6 +42,7 @@ _ADD = f"""
         user_id="%(user)s",
         hops="%(hops)s",
         gathered="1",
+        is_full="false",
     )
 }
  ORDER BY rule_id
@@ -73,10 +73,7 @@ def add(effects: Sequence[Effect], user_id: int, envelope: Mapping[str, Any], no
     clock = any(rule.digest_at for rule in rules)
     zone = zones.read(User.objects.values_list("time_zone", flat=True).get(pk=user_id) if clock else "")
     new = (
-        _NewDigest(
-            uuid7(), one.id, one.type_pattern, key_value(one, envelope), one.digest_count == 1, _due(one, now, zone)
-        )
-        for one in rules
+        _NewDigest(uuid7(), one.id, one.type_pattern, key_value(one, envelope), _due(one, now, zone)) for one in rules
     )
     rows = query(_ADD, {**_DIGESTS.values(new), "user": user_id, "hops": envelope["hops"], **wakes.parameters()})
     for row in rows:
@@ -98,8 +95,6 @@ def next_hour(at: time, now: datetime, zone: ZoneInfo) -> datetime:
 
 
 def _due(rule: Rule, now: datetime, zone: ZoneInfo) -> datetime:
-    if rule.digest_count == 1:
-        return now
     if rule.digest_at is not None:
         return next_hour(rule.digest_at, now, zone)
     return now + timedelta(seconds=rule.digest_seconds or 0)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import redis
+from celery.concurrency import prefork, thread
 from pytest_django import Settings
 
 from common.redis import rate_limiter
@@ -17,6 +19,7 @@ from people.models import User
 from schedules.firing import fire
 from tests.db.jobs.sample_kinds.sample import Sample
 from tests.make import NINE, check, make_channel, make_job_schedule, make_user
+from work.broker import load
 from work.engine.claim import LEASE, claim
 
 
@@ -60,6 +63,19 @@ def test_a_worker_keeps_threads_for_other_work(monkeypatch: pytest.MonkeyPatch, 
     check_during(first, second)
     assert (first.state, second.state, second.reason_code) == ("decided", "pending", "looks-of-worker")
     assert check(second).state == "decided"
+
+
+@pytest.mark.parametrize(("threads", "most"), [(1, 1), (8, 7), (80, 78)])
+def test_a_worker_of_threads_checks_with_all_but_a_few(
+    threads: int, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits._Worker, "threads", None)
+    monkeypatch.setattr(load, "_limits", {})
+    limits._know_worker(instance=SimpleNamespace(pool_cls=prefork.TaskPool, concurrency=threads))
+    assert load.room("jobs", 100) == 100 and limits._Worker.threads is None
+    limits._know_worker(instance=SimpleNamespace(pool_cls=thread.TaskPool, concurrency=threads))
+    assert load.room("jobs", 100) == most
+    assert [limits._Worker.threads.acquire(blocking=False) for _ in range(most + 1)] == [True] * most + [False]
 
 
 def test_what_a_killed_worker_held_is_free_soon_after_the_longest_check(

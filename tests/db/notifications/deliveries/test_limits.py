@@ -16,7 +16,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from common.redis import rate_limiter
-from common.redis.rate_limiter import Reservation
+from common.redis.rate_limiter import Reservation, Slots
 from common.times import dates
 from notifications import providers
 from notifications.deliveries import limits, permits
@@ -259,6 +259,19 @@ def test_a_permit_is_returned_where_the_limit_cannot_be_read(ada: User, monkeypa
     with pytest.raises(RuntimeError):
         limits.limited(claim)
     assert not [host for host in permits._hosts.values() if claim.token in host.holders]
+
+
+@pytest.mark.parametrize(("permitted", "waits"), [(True, [0.1]), (False, [])])
+def test_without_a_permit_nobody_waits_for_a_slot_of_the_host(
+    permitted: bool, waits: list[float], ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claim = taken(make_delivery(make_channel(ada, "webhook")).id)
+    answers = [Reservation(0.1, Slots("host", 1, 60.0), False), None]
+    waited: list[float] = []
+    monkeypatch.setattr(permits, "acquire", lambda *_: (permitted, None))
+    monkeypatch.setattr(rate_limiter, "take", lambda *_: answers.pop(0))
+    monkeypatch.setattr(limits.time, "sleep", waited.append)
+    assert (limits.limited(claim) is None, waited) == (permitted, waits)
 
 
 def test_a_database_that_goes_away_while_it_defers_does_not_let_the_lease_expire(

@@ -212,6 +212,16 @@ def test_what_has_not_gone_out_on_any_channel_is_waited_for() -> None:
     assert first.nag_at is not None and first.nag_at > timezone.now() + timedelta(hours=3)
 
 
+def test_a_repeat_that_has_not_gone_out_is_waited_for() -> None:
+    fired()
+    minutes_pass(11)
+    assert nag.advance() == 1
+    minutes_pass(11)
+    assert nag.advance() == 0
+    arrive()
+    assert repeat() == 1
+
+
 def test_the_first_repeat_follows_the_channel_that_waits_longest() -> None:
     user = make_user()
     ends = timezone.now() + timedelta(hours=8)
