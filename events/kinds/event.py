@@ -18,8 +18,8 @@ from events.models import Event, EventAttempt, Rule, Topic
 from events.pure import types
 from events.pure.envelope import as_sent, copy_of
 from events.reasons import EventCode
-from events.runs import apply, together
-from events.runs.together import ForRun
+from events.runs import apply
+from events.runs.apply import ForRun
 from events.topics import subscriptions
 from jobs.batches import progress
 from jobs.batches.audiences import AUDIENCES, NOT_LEFT, Audience
@@ -90,7 +90,7 @@ class EventKind(Kind[EventClaim]):
         return Done(warning, partial(_handle, claim, rules, flows, topic), shared=shared)
 
     def apply_together(self, shared: Sequence[ForRun], settle: Settle) -> list[bool | Exception]:
-        return together.apply_together(shared, settle)
+        return apply.apply_together(shared, settle)
 
     def keeps_receipt(self, receipt: Reason) -> bool:
         return receipt.code == EventCode.UNFIT

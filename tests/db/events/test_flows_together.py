@@ -20,7 +20,7 @@ from events.models import Event, FlowEffect, Run, Step
 from events.pure import types
 from events.pure.envelope import Envelope
 from events.reasons import EventCode
-from events.runs import rows, together
+from events.runs import apply, rows
 from notifications.models import Delivery
 from people.models import User
 from tests.make import make_channel, make_user
@@ -36,7 +36,7 @@ from work.engine.settlement import Settlement, settle_with_effects, settlement
 def sample_flows(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(flows.registry, "_packages", [*flows.PACKAGES, "tests.db.events.sample_flows"])
     vars(flows.registry).pop("by_name", None)
-    monkeypatch.setattr(together, "SECONDS", 60)  # also on a slow machine
+    monkeypatch.setattr(apply, "SECONDS_TOGETHER", 60)  # also on a slow machine
     yield
     vars(flows.registry).pop("by_name", None)
 
@@ -118,7 +118,7 @@ def test_a_flow_that_misbehaves_is_left_alone(ada: User, how: str) -> None:
 
 def test_handlers_that_take_long_hold_up_others_for_a_moment_only(ada: User) -> None:
     events = [publish(ada, "bad", key=f"{number}", how="loop") for number in range(5)]
-    with patch.object(together, "SECONDS", 0.2), patch.object(together, "advance", wraps=together.advance) as called:
+    with patch.object(apply, "SECONDS_TOGETHER", 0.2), patch.object(apply, "advance", wraps=apply.advance) as called:
         assert settle([*events, publish(ada, "add")]) == [Alone] * 6
     assert called.call_count <= 1
 
