@@ -22,6 +22,7 @@ from events.kinds.event import EVENT
 from events.models import Digest, DigestAttempt, Effect, Event, Rule
 from events.pure.envelope import Envelope
 from events.reasons import EventCode
+from notifications.messages.text import literal
 from notifications.models import Delivery, Notification
 from people.models import User
 from tests.make import NOON, happen, make_rule, send_now
@@ -75,6 +76,13 @@ def test_a_single_event_is_told_as_the_rule_says(ada: User) -> None:
     send()
     told = Notification.objects.get()
     assert (told.subject, told.body) == ("Order 7", "120 EUR from shop")
+
+
+def test_the_values_of_a_single_event_are_literal(ada: User) -> None:
+    make_digest_rule(ada, body="{data.note}")
+    happen(ada, data={"order_id": 7, "note": "*all*"})
+    send()
+    assert Notification.objects.get().body == literal("*all*") != "*all*"
 
 
 def test_a_title_can_count_and_further_events_are_only_counted(ada: User) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from types import SimpleNamespace
 from uuid import UUID, uuid4
 
 import pytest
@@ -77,6 +78,18 @@ def test_nobody_waits_for_a_host_that_is_slower_than_the_wait() -> None:
     permits._hosts["a"].holders[first] -= 2 * LONG
     assert permits.acquire("a", 1, uuid4(), LONG) == (False, None)
     assert time.monotonic() - began < LONG
+
+
+def test_how_long_sends_take_follows_the_latest_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(permits, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    permits.acquire("a", 2, uuid4(), 0.0)
+    for held in (10.0, 5.0):
+        token = uuid4()
+        permits.acquire("a", 2, token, 0.0)
+        clock[0] += held
+        permits.release("a", token, None)
+    assert permits._hosts["a"].held == pytest.approx(0.8 * 2.0 + 0.2 * 5.0)
 
 
 def test_a_permit_that_nobody_holds_passes_nothing_on() -> None:

@@ -232,6 +232,7 @@ def test_the_first_repeat_follows_the_channel_that_waits_longest() -> None:
         body="",
         origin=Notification.Origin.API,
         batch_id=uuid7(),
+        available_at=ends - timedelta(hours=7),
         quiet_hours=Wait(ends, "07:00"),
         nag_every=10,
         nag_times=2,

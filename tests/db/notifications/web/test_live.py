@@ -53,6 +53,17 @@ def test_what_a_worker_has_done_wakes_the_open_pages_of_its_person(ada: User, mo
     assert woken == {ada.pk}
 
 
+def test_a_change_of_a_person_wakes_their_open_pages(
+    browser: Client, ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    woken: list[int] = []
+    monkeypatch.setattr(live_wakes, "wake", woken.append)
+    browser.get("/inbox/")
+    assert woken == []
+    browser.post("/inbox/read/")
+    assert woken == [ada.pk]
+
+
 def test_it_says_how_long_ago_something_changed(browser: Client, ada: User) -> None:
     def changed() -> Any:
         return browser.get("/inbox/state/").json()["changed"]

@@ -137,13 +137,13 @@ def test_missed_slots_before_those_within_their_grace_follow_the_policy(policy: 
     ]
 
 
-@pytest.mark.parametrize("slots", [150, 200])
+@pytest.mark.parametrize(("slots", "sent"), [(150, [200, 200]), (200, [200, 200]), (201, [300, 100])])
 def test_a_batch_ends_where_it_would_hold_up_the_heartbeats_of_its_beat(
-    slots: int, monkeypatch: pytest.MonkeyPatch
+    slots: int, sent: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fire, "SLOTS_PER_BATCH", slots)
     schedules = [every_minute(grace=86_400) for _ in range(4)]
-    assert days_off(*schedules, minutes=100) == [200, 200]
+    assert days_off(*schedules, minutes=100) == sent
     assert [schedule.occurrences.count() for schedule in schedules] == [100] * 4
 
 
@@ -200,6 +200,14 @@ def test_a_slot_that_is_due_fires_although_the_one_after_it_takes_too_long_to_fi
     schedule.refresh_from_db()
     assert outcomes(schedule) == [(NINE, "fired", "")]
     assert (schedule.state, schedule.next_fire_at, schedule.fired_count) == ("broken", None, 1)
+
+
+def test_a_slot_whose_rule_cannot_be_read_is_recorded_and_sends_nothing() -> None:
+    schedule = make_schedule(make_user())
+    Schedule.objects.filter(id=schedule.id).update(rule={"time": "25:00"})
+    fire.fire_due(NINE)
+    assert outcomes(schedule) == [(NINE, "skipped", "broken")]
+    assert not Notification.objects.filter(origin="schedule").exists()
 
 
 def test_a_schedule_that_the_database_refuses_is_quarantined_alone(monkeypatch: pytest.MonkeyPatch) -> None:
