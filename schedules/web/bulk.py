@@ -81,7 +81,7 @@ class BulkForm(forms.Form):
 @person_action
 @with_user_lock
 def act(request: PersonRequest) -> HttpResponse:
-    back = redirect(f"{reverse('schedules:list')}?{_filter_of(request.GET).urlencode()}")
+    back = _back(request)
     form = BulkForm(request.POST)
     if not form.is_valid():
         for errors in form.errors.values():
@@ -100,9 +100,7 @@ def act(request: PersonRequest) -> HttpResponse:
         if not done.left_out:
             messages.error(request, _("Nothing was done: choose reminders first."))
         return back
-    query = _filter_of(request.GET)
-    query.update(_undo_query(action, done.at, tag))
-    return redirect(f"{reverse('schedules:list')}?{query.urlencode()}")
+    return _back(request, **_undo_query(action, done.at, tag))
 
 
 def _left_out(obstacle: str, count: int) -> str:
@@ -112,7 +110,7 @@ def _left_out(obstacle: str, count: int) -> str:
 @person_action
 @with_user_lock
 def undo(request: PersonRequest) -> HttpResponse:
-    back = redirect(f"{reverse('schedules:list')}?{_filter_of(request.GET).urlencode()}")
+    back = _back(request)
     if (undone := Undo.read(request.POST)) is None:
         messages.error(request, _("Nothing was undone: this page is too old."))
         return back
@@ -165,9 +163,10 @@ def _undo_query(action: Action, at: datetime, tag: str) -> dict[str, str]:
     return {"did": action.value, "at": at.isoformat()} | ({"tag_done": tag} if tag else {})
 
 
-def _filter_of(typed: QueryDict) -> QueryDict:
-    """The filter and the order, without the page and what was done before."""
-    query = typed.copy()
+def _back(request: PersonRequest, **undo: str) -> HttpResponse:
+    """The list with its filter and order, without the page and what was done before."""
+    query = request.GET.copy()
     for name in ("page", "did", "at", "tag_done", "deleted"):
         query.pop(name, None)
-    return query
+    query.update(undo)
+    return redirect(f"{reverse('schedules:list')}?{query.urlencode()}")
