@@ -13,6 +13,7 @@ from django.test import Client
 
 from common.uuid7 import uuid7
 from people.models import User
+from schedules.changes import editing
 from schedules.models import Schedule
 from schedules.web.edit import PRESETS
 from tests.db.api.conftest import clock_at
@@ -174,6 +175,19 @@ def test_a_line_that_is_sent_again_makes_one_reminder_also_in_the_next_minute(
         with clock_at(NOON + timedelta(seconds=later)):
             browser.post("/reminders/quick/add/", form)
     assert Schedule.objects.count() == 1
+
+
+def test_a_line_that_is_sent_again_once_its_reminder_is_deleted_makes_another(browser: Client, berlin: User) -> None:
+    make_channel(berlin)
+    form = {"quick": "tea tomorrow 9:00", "made_as": str(uuid7())}
+    browser.post("/reminders/quick/add/", form)
+    made = Schedule.objects.get()
+    Schedule.objects.update(title="green tea")  # an edit leaves it the one of that line
+    browser.post("/reminders/quick/add/", form)
+    assert Schedule.objects.get() == made
+    editing.delete(made.id, NOON, berlin)
+    browser.post("/reminders/quick/add/", form)
+    assert Schedule.objects.for_user(berlin).get().title == "tea" and Schedule.objects.count() == 2
 
 
 @pytest.mark.parametrize("line", ["call mum tomorrow 9:00 " + "x" * 300, "日" * 40_000])
