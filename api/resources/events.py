@@ -151,15 +151,22 @@ def _check_repeated(request: ApiRequest, body: EventsBody, envelopes: list[Envel
 
 
 def _topics(request: ApiRequest, body: EventsBody) -> dict[str, UUID]:
-    """The ids of the named topics. Raises a 422 problem for one that is not the caller's."""
+    """The ids of the named topics. Raises a 422 problem for those that are not the caller's."""
     named = [one.topic for one in body.all if one.topic is not None]
     if not named:
         return {}
     result = dict(Topic.objects.for_user(request.auth.user).filter(slug__in=named).values_list("slug", "id"))
-    for number, one in enumerate(body.all):
-        if one.topic is not None and one.topic not in result:
-            problem = f"You have no topic “{one.topic}”. Make it first, or correct its name."
-            raise invalid(FieldError(f"{body.place(number)}topic", problem, "unknown_topic"))
+    wrong = [
+        FieldError(
+            f"{body.place(number)}topic",
+            f"You have no topic “{one.topic}”. Make it first, or correct its name.",
+            "unknown_topic",
+        )
+        for number, one in enumerate(body.all)
+        if one.topic is not None and one.topic not in result
+    ]
+    if wrong:
+        raise invalid(*wrong)
     return result
 
 
