@@ -18,23 +18,21 @@ _WRITE = """
 WITH {timing}, task AS (
     INSERT INTO django_celery_beat_periodictask
     SELECT row.* FROM timing, jsonb_populate_record(
-               NULL::django_celery_beat_periodictask,
-               %(task)s::jsonb || jsonb_build_object(
-                   'id', coalesce(
-                       %(task_id)s::bigint, nextval(pg_get_serial_sequence('django_celery_beat_periodictask', 'id'))
-                   ),
-                   'date_changed', now(), %(timing_column)s::text, timing.id
-               )
-           ) AS row
+        NULL::django_celery_beat_periodictask,
+        %(task)s::jsonb || jsonb_build_object(
+            'date_changed', now(), %(timing_column)s::text, timing.id, 'id',
+            coalesce(%(task_id)s::bigint, nextval(pg_get_serial_sequence('django_celery_beat_periodictask', 'id')))
+        )
+    ) AS row
     {update_task}
     RETURNING id
 ), schedule AS (
     INSERT INTO schedules_schedule
     SELECT row.* FROM task, jsonb_populate_record(
-               NULL::schedules_schedule,
-               jsonb_build_object('created_at', now(), 'updated_at', now())
-               || %(schedule)s::jsonb || jsonb_build_object('periodic_task_id', task.id)
-           ) AS row
+        NULL::schedules_schedule,
+        jsonb_build_object('created_at', now(), 'updated_at', now())
+        || %(schedule)s::jsonb || jsonb_build_object('periodic_task_id', task.id)
+    ) AS row
     {update_schedule}
     RETURNING id, periodic_task_id, created_at, updated_at
 ){attached}, event AS (

@@ -113,12 +113,10 @@ def shared(timing: Timing | None) -> tuple[str, dict[str, Any]]:
     """
     if timing is None:
         return "timing AS (SELECT NULL::int AS id)", {}
-    names = list(timing.values)
-    same = " AND ".join(f"{name} = %({name})s" for name in names)
-    given = ", ".join(f"%({name})s" for name in names)
+    names, given = ", ".join(timing.values), ", ".join(f"%({name})s" for name in timing.values)
     statement = (
-        f"found AS (SELECT id FROM {timing.table} WHERE {same} ORDER BY id LIMIT 1 FOR KEY SHARE),"  # noqa: S608 - names of columns
-        f" added AS (INSERT INTO {timing.table} ({', '.join(names)})"
+        f"found AS (SELECT id FROM {timing.table} WHERE ({names}) = ({given}) ORDER BY id LIMIT 1 FOR KEY SHARE),"  # noqa: S608 - names of columns
+        f" added AS (INSERT INTO {timing.table} ({names})"
         f" SELECT {given} WHERE NOT EXISTS (SELECT FROM found) RETURNING id),"
         " timing AS (SELECT id FROM found UNION ALL SELECT id FROM added)"
     )
