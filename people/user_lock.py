@@ -5,7 +5,7 @@ other locks of a transaction; see "The order of locks" in docs/architecture.md.
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from datetime import datetime
 from functools import wraps
@@ -14,6 +14,7 @@ from typing import Concatenate, ParamSpec
 from django.db import OperationalError, transaction
 from django.http import HttpResponseBase
 
+from common.context import holding
 from common.database import postgres
 from people.access.requests import PersonRequest
 from people.models import User
@@ -57,14 +58,9 @@ def _lock(statement: str, user_id: int) -> datetime:
     return row.now
 
 
-@contextmanager
-def dry_run() -> Iterator[None]:
+def dry_run() -> AbstractContextManager[object]:
     """Lock nobody: the transaction is rolled back, however long it takes."""
-    token = _is_dry_run.set(True)
-    try:
-        yield
-    finally:
-        _is_dry_run.reset(token)
+    return holding(_is_dry_run, True)
 
 
 def is_dry_run() -> bool:

@@ -81,12 +81,6 @@ def from_json(text: str | None) -> Any:
 
 C = TypeVar("C", bound=Claim)
 
-# The attributes of a kind that statements take as they are written.
-_WRITTEN = (
-    *("on_unknown", "most_tries", "person", "language", "source", "caused_by", "chain"),
-    *("queue_of", "joins", "follow", "cost", "rescues"),
-)
-
 
 class Kind(Generic[C]):
     """The class attributes with a value are optional.
@@ -245,16 +239,15 @@ class Kind(Generic[C]):
         return made
 
     def _all_names(self) -> dict[str, str]:
-        names = {
+        written = (name for name, hint in Kind.__annotations__.items() if hint == ClassVar[str])
+        names = {name: getattr(self, name) for name in written} | {
             "name": self.name,
-            "queue": self.queue,
             "work": self.model._meta.db_table,
             "attempt": self.attempts._meta.db_table,
             "working": self.words.working,
             "done": self.words.done,
             "key": f"{self.words.key}_id",
             "handler": f"d.{self.handler}",
-            **{name: getattr(self, name) for name in _WRITTEN},
             "locked": self._joined(self.model.locks),
             "lock": ", ".join([*self.model.locks, "d"]),
             "follow_lock": "".join(f"{key}, " for key in self.follow_locks),

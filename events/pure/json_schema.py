@@ -19,6 +19,7 @@ from jsonschema.exceptions import ValidationError
 from jsonschema.validators import extend
 from referencing import Registry
 
+from common.context import holding
 from common.parsing import patterns, strict_json
 from common.parsing.budget import Budget, OverBudget
 from common.parsing.expressions import Invalid
@@ -94,11 +95,8 @@ def misfit(schema: Any, data: Any, budget: Budget) -> Misfit | None:
 
 
 def _errors(schema: Any, data: Any, budget: Budget) -> Iterator[ValidationError]:
-    token = _budget.set(budget)
-    try:
+    with holding(_budget, budget):
         yield from schema.iter_errors(data)
-    finally:
-        _budget.reset(token)
 
 
 def _not_a_schema(draft: Any, schema: Mapping[str, Any]) -> list[str]:

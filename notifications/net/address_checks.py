@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from django import forms
 from django.core.cache import cache
 
+from common.context import holding
 from common.redis import rate_limiter
 
 AT_ONCE = 2
@@ -27,12 +28,10 @@ def are_valid(user_id: int, *filled_in: forms.Form, visits: bool = True) -> bool
     """
     numbers = range(AT_ONCE if visits else 0)
     slot = next((key for number in numbers if cache.add(key := f"address-check:{user_id}:{number}", 1, _LONGEST)), None)
-    before = _permitted.set(slot is not None)
     try:
-        verdicts = [form.is_valid() for form in filled_in]  # each of them tells its problems
-        return all(verdicts)
+        with holding(_permitted, slot is not None):
+            return not [form for form in filled_in if not form.is_valid()]  # each of them tells its problems
     finally:
-        _permitted.reset(before)
         if slot:
             cache.delete(slot)
 

@@ -1,25 +1,22 @@
 """The chain of causes of a request, in a signed header, so that our own inbound addresses go on counting its hops."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from urllib.parse import quote, unquote
 
 from django.core.signing import BadSignature, Signer
+
+from common.context import holding
 
 HEADER = "Carillon-Chain"
 _NONE: Mapping[str, str] = {}
 _current: ContextVar[Mapping[str, str]] = ContextVar("chain", default=_NONE)
 
 
-@contextmanager
-def within(correlation_id: str, hops: int) -> Iterator[None]:
+def within(correlation_id: str, hops: int) -> AbstractContextManager[object]:
     """Requests that are made inside the block are of this chain, so many steps behind its first cause."""
-    token = _current.set({HEADER: _signer().sign(f"{hops} {quote(correlation_id)}")})
-    try:
-        yield
-    finally:
-        _current.reset(token)
+    return holding(_current, {HEADER: _signer().sign(f"{hops} {quote(correlation_id)}")})
 
 
 def headers() -> Mapping[str, str]:

@@ -11,8 +11,8 @@ import ssl
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
@@ -22,6 +22,7 @@ from typing import Any
 import certifi
 from django.conf import settings
 
+from common.context import holding
 from notifications.net.address_policy import is_localhost
 from work.broker import load
 
@@ -59,15 +60,9 @@ class RefusedAddress(Exception):
 _current: ContextVar[Deadline | None] = ContextVar("deadline", default=None)
 
 
-@contextmanager
-def within(seconds: float) -> Iterator[Deadline]:
+def within(seconds: float) -> AbstractContextManager[Deadline]:
     """Limit all sockets of this module that are used inside the block to one deadline, `seconds` from now."""
-    deadline = Deadline(time.monotonic() + seconds)
-    token = _current.set(deadline)
-    try:
-        yield deadline
-    finally:
-        _current.reset(token)
+    return holding(_current, Deadline(time.monotonic() + seconds))
 
 
 def has_deadline() -> bool:

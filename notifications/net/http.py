@@ -85,10 +85,7 @@ def request(
     `deadline` is in seconds, for DNS, connection, TLS, request and answer together; `most` bytes of the answer are
     read. Raises NotSent or Unanswered; their reasons hold no path, query or header.
     """
-    try:
-        parts = _parts(url, tuple(settings.ALLOWED_NETWORKS))
-    except RefusedURL as refusal:
-        raise NotSent(refusal.reason, refused=True) from None
+    parts = _parts(url, tuple(settings.ALLOWED_NETWORKS))
     headers = {"User-Agent": "Carillon", "Accept-Encoding": "identity", **headers, **chain.headers()}
     with within(deadline) as running, _line(parts) as line:
         try:
@@ -121,11 +118,7 @@ def probe(url: str, deadline: float) -> None:
     Raises NotSent for failures that every send would meet: an address that the policy denies, an invalid certificate.
     Ignores failures that may pass. Does nothing where `address_checks` says so.
     """
-    try:
-        parts = urlsplit(check_url(url))
-    except RefusedURL as refusal:
-        raise NotSent(refusal.reason, refused=True) from None
-    host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+    scheme, host, port, _ = _parts(url, tuple(settings.ALLOWED_NETWORKS))
     if not address_checks.may_visit(host):
         return
     if not connection.in_atomic_block:
@@ -133,7 +126,7 @@ def probe(url: str, deadline: float) -> None:
     with within(deadline), suppress(OSError):
         try:
             with _connect(host, port) as reached:
-                if parts.scheme == "https":
+                if scheme == "https":
                     tls_context().wrap_socket(reached, server_hostname=host.rstrip(".")).close()
         except RefusedAddress:
             raise NotSent(Reason(DeliveryCode.PRIVATE), refused=True) from None
@@ -150,8 +143,11 @@ class _Parts(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def _parts(url: str, networks: tuple[str, ...]) -> _Parts:
-    """The parts of an address that may be sent to with these ALLOWED_NETWORKS. Raises RefusedURL."""
-    parts = urlsplit(check_url(url))
+    """The parts of an address that may be sent to with these ALLOWED_NETWORKS. Raises NotSent."""
+    try:
+        parts = urlsplit(check_url(url))
+    except RefusedURL as refusal:
+        raise NotSent(refusal.reason, refused=True) from None
     port = parts.port or (443 if parts.scheme == "https" else 80)
     target = _encode_target(urlunsplit(("", "", parts.path, parts.query, "")))
     return _Parts(parts.scheme, parts.hostname or "", port, target)
@@ -207,14 +203,6 @@ class _GuardedHTTPS(_GuardedHTTP, HTTPSConnection):
     """Only connecting differs: the host name, SNI and certificate checks are those of HTTPSConnection."""
 
 
-class _HTTPPool(urllib3.HTTPConnectionPool):
-    ConnectionCls = _GuardedHTTP  # type: ignore[assignment]  # `getresponse` differs
-
-
-class _HTTPSPool(urllib3.HTTPSConnectionPool):
-    ConnectionCls = _GuardedHTTPS  # type: ignore[assignment]  # as above
-
-
 @contextmanager
 def _line(parts: _Parts) -> Iterator[_GuardedHTTP]:
     """A connection that no other thread uses; kept for the next request if its answer was read whole."""
@@ -232,11 +220,14 @@ def _line(parts: _Parts) -> Iterator[_GuardedHTTP]:
 
 # As many as keep half of the 1,024 files that a process may usually open.
 @lru_cache(maxsize=32)
-def _pool(scheme: str, host: str, port: int) -> urllib3.HTTPConnectionPool:
+def _pool(scheme: str, host: str, port: int) -> Any:
     """Return the process's connections to a host, at most 16 of them idle, which all its threads share."""
     if scheme == "https":
-        return _HTTPSPool(host, port, maxsize=16, ssl_context=tls_context())
-    return _HTTPPool(host, port, maxsize=16)
+        pool: Any = urllib3.HTTPSConnectionPool(host, port, maxsize=16, ssl_context=tls_context())
+    else:
+        pool = urllib3.HTTPConnectionPool(host, port, maxsize=16)
+    pool.ConnectionCls = _GuardedHTTPS if scheme == "https" else _GuardedHTTP
+    return pool
 
 
 # Two processes must not share a connection.

@@ -7,8 +7,7 @@ itself is not patched, so nothing else in this process changes.
 
 import logging
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cache
@@ -21,6 +20,7 @@ import requests
 from requests.structures import CaseInsensitiveDict
 from requests.utils import get_encoding_from_headers
 
+from common.context import holding
 from notifications.net import http
 from notifications.net.address_field import remedy
 from notifications.providers.apprise_services import SERVICES
@@ -43,15 +43,9 @@ class Calls:
 _current: ContextVar[Calls | None] = ContextVar("calls", default=None)
 
 
-@contextmanager
-def guarded(seconds: float, probe_only: bool = False) -> Iterator[Calls]:
+def guarded(seconds: float, probe_only: bool = False) -> AbstractContextManager[Calls]:
     """Allow the services that are called inside the block to make requests, for `seconds` in all."""
-    calls = Calls(time.monotonic() + seconds, probe_only)
-    token = _current.set(calls)
-    try:
-        yield calls
-    finally:
-        _current.reset(token)
+    return holding(_current, Calls(time.monotonic() + seconds, probe_only))
 
 
 @cache

@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 
 from celery.worker import state
 
+from common.context import holding
+
 # A call that has lasted for so long waits for its receiver, not for the interpreter.
 SLOW = 0.1  # seconds
 
@@ -40,13 +42,13 @@ person: ContextVar[int | None] = ContextVar("person", default=None)
 @contextmanager
 def calling(person_id: int | None = None) -> Iterator[None]:
     """This thread calls a receiver."""
-    thread, before = get_ident(), person.set(person_id)
+    thread = get_ident()
     _calls[thread] = time.monotonic()
     try:
-        yield
+        with holding(person, person_id):
+            yield
     finally:
         del _calls[thread]
-        person.reset(before)
 
 
 def busy() -> int:
