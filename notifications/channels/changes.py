@@ -10,7 +10,7 @@ from uuid import UUID
 from allauth.account.signals import user_signed_up
 from django.conf import settings
 from django.contrib.admin.models import CHANGE, LogEntry
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.db.models import OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Now
 from django.dispatch import receiver
@@ -71,19 +71,15 @@ def add_at(user: User, kind: str, destination: Destination, label: str = "", cha
         if kind in ("team", "on_call") and not (user.is_team and not own.filter(provider=kind).exists()):
             raise NotPossible(_("Only a team has such a channel, and one is enough."))
         channel = Channel(id=channel_id or uuid7(), user=user, provider=kind, label=label or str(provider.label))
+        if kind == "inbox" and own.filter(provider=kind).exclude(id=channel.id).exists():
+            raise SecondInbox(_("You already have an inbox."))
         channel.hold(destination)
         _check_rights(user, channel.address)
         _reset_verification(channel)
         # The inbox and the first other channel. A queue is for programs, so its owner chooses it.
         others = own.for_messages().filter(use_for_new=True).exclude(provider="inbox")
         channel.use_for_new = not (provider.is_pulled or kind == STATUS or others.exists())
-        try:
-            with transaction.atomic():
-                channel.save(force_insert=True)
-        except IntegrityError as error:
-            if "channel_one_inbox" in str(error):
-                raise SecondInbox(_("You already have an inbox.")) from None
-            raise
+        channel.save(force_insert=True)
         return channel
 
 

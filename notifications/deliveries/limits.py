@@ -36,14 +36,6 @@ from work.reasons import Reason
 DAY = 86_400.0  # seconds
 # A shorter wait is over before anybody reads a time.
 _WORTH_A_TIME = 60.0  # seconds
-_CODES = {
-    "service": DeliveryCode.LIMIT_SERVICE,
-    "channel": DeliveryCode.LIMIT_CHANNEL,
-    "host": DeliveryCode.LIMIT_HOST,
-    "person": DeliveryCode.LIMIT_PERSON,
-}
-
-
 # A delivery waits for its host in its thread for at most so long. Longer waits go back to the table.
 _SLEEP = 0.25  # seconds
 # A delivery waits for a host that rests for at most so long, unless its channel says otherwise.
@@ -146,7 +138,7 @@ def _deferral(
     if isinstance(reservation.limit, Window):
         rate = rates[reservation.limit]
         given = {"service": str(provider.label), "amount": rate.amount, "seconds": rate.per_seconds}
-        return wait, Reason(_CODES[rate.scope], **given, until=until)
+        return wait, Reason(DeliveryCode(f"limit-{rate.scope}"), **given, until=until)
     host = _host(provider, claim) or str(provider.label)
     if reservation.resting:
         return wait, Reason(DeliveryCode.HOST_RESTS, host=host, until=until)
@@ -169,16 +161,8 @@ def _host(provider: Provider, claim: SendClaim) -> str:
 
 
 def _window(rate: Rate, provider: Provider, claim: SendClaim) -> Window:
-    match rate.scope:
-        case "service":
-            counted_over = ""
-        case "channel":
-            counted_over = str(claim.channel_id)
-        case "host":
-            counted_over = _host(provider, claim)
-        case "person":
-            counted_over = str(claim.person_id)
-    return Window(f"{rate.name}:{counted_over}", rate.amount, rate.per_seconds)
+    by_scope = {"service": "", "channel": claim.channel_id, "host": _host(provider, claim), "person": claim.person_id}
+    return Window(f"{rate.name}:{by_scope[rate.scope]}", rate.amount, rate.per_seconds)
 
 
 def _until(wait: float, now: datetime, zone: str) -> str:

@@ -216,19 +216,8 @@ def due_of(rows: Sequence[Any], people: Mapping[UUID, int]) -> list[Wake]:
 
 def notify(user_id: int, channels: Sequence[Channel], subject: str, body: str, origin: Notification.Origin) -> UUID:
     """Record a notification to one person outside of any schedule, and publish it. Returns the batch's id."""
-    batch_id = uuid7()
+    chosen = [(channel.id, channel.provider) for channel in channels]
+    new = NewNotification(user_id=user_id, channels=chosen, subject=subject, body=body, origin=origin, batch_id=uuid7())
     with transaction.atomic():
-        due = record(
-            [
-                NewNotification(
-                    user_id=user_id,
-                    channels=[(channel.id, channel.provider) for channel in channels],
-                    subject=subject,
-                    body=body,
-                    origin=origin,
-                    batch_id=batch_id,
-                )
-            ]
-        )
-        publish_after_commit(due)
-    return batch_id
+        publish_after_commit(record([new]))
+    return new.batch_id

@@ -120,14 +120,19 @@ class HasForm(ABC):
     secret_fields: ClassVar[tuple[str, ...]] = ()
     """The fields of the form that are secrets."""
 
+    stored_as: ClassVar[Mapping[str, str]] = {}
+    """The part of the address that a field is, where it has another name."""
+
     def destination(self, cleaned: Mapping[str, Any]) -> Destination:
         """Return the destination for the form's cleaned data, with everything secret in `secrets`."""
-        address = {name: cleaned[name] for name in self.form.base_fields if name not in self.secret_fields}
+        shown = [name for name in self.form.base_fields if name not in self.secret_fields]
+        address = {self.stored_as.get(name, name): cleaned[name] for name in shown}
         return Destination(address, {name: cleaned[name] for name in self.secret_fields if cleaned.get(name)})
 
     def form_initial(self, destination: Destination) -> dict[str, Any]:
         """Return the form's fields that may be shown, with their values. Never a secret."""
-        return {name: destination.address[name] for name in self.form.base_fields if name in destination.address}
+        parts = {name: self.stored_as.get(name, name) for name in self.form.base_fields}
+        return {name: destination.address[part] for name, part in parts.items() if part in destination.address}
 
     def form_secrets(self, destination: Destination) -> dict[str, Any]:
         """Return the form's secret fields that are set, with their cleaned values."""

@@ -2,8 +2,6 @@
 
 import json
 import re
-from collections.abc import Mapping
-from typing import Any
 from urllib.parse import quote
 
 from django import forms
@@ -80,13 +78,8 @@ class Matrix(Provider):
     # Synapse's default for one account (rc_message): 10, then one in 5 seconds
     rates = (Rate("matrix-channel", 10, 50.0, "channel"),)
     form = MatrixForm
-
-    def destination(self, cleaned: Mapping[str, Any]) -> Destination:
-        """Return address {"url", "room"}, secrets {"token"}."""
-        return Destination({"url": cleaned["server"], "room": cleaned["room"]}, {"token": cleaned["token"]})
-
-    def form_initial(self, destination: Destination) -> dict[str, Any]:
-        return {"server": destination.address.get("url", ""), "room": destination.address.get("room", "")}
+    secret_fields = ("token",)
+    stored_as = {"server": "url"}
 
     def summary(self, destination: Destination) -> str:
         return f"{destination.address.get('room', '')} · {self.host(destination)}"

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from django import forms
@@ -100,18 +101,16 @@ class Ntfy(Provider):
     # https://docs.ntfy.sh/publish/#limitations for one sender: 60, then one in 5 seconds
     rates = (Rate("ntfy-host", 60, 300.0, "host"),)
     form = NtfyForm
+    secret_fields = ("topic", "token")
+    stored_as = {"server": "url"}
 
     def destination(self, cleaned: Mapping[str, Any]) -> Destination:
         """Return address {"url", "beginning", "priority"}, secrets {"topic"} and, if there is one, {"token"}.
 
         The topic is a secret: on an open server, anyone who knows it can read and write.
         """
-        secrets = {name: cleaned[name] for name in ("topic", "token") if cleaned.get(name)}
-        priority = int(cleaned.get("priority") or 3)
-        return Destination({"url": cleaned["server"], "beginning": cleaned["topic"][:3], "priority": priority}, secrets)
-
-    def form_initial(self, destination: Destination) -> dict[str, Any]:
-        return {"server": destination.address.get("url", ""), "priority": destination.address.get("priority", 3)}
+        made = super().destination({**cleaned, "priority": int(cleaned.get("priority") or 3)})
+        return replace(made, address={**made.address, "beginning": cleaned["topic"][:3]})
 
     def summary(self, destination: Destination) -> str:
         server = str(destination.address.get("url", "")).partition("://")[2]

@@ -102,10 +102,6 @@ class WebPush(Provider):
             {"url": f"{parts.scheme}://{parts.netloc}", "digest": digest}, {**secrets, "vapid": private_key()}
         )
 
-    def form_initial(self, destination: Destination) -> dict[str, Any]:
-        """Return nothing: only the browser can fill in its form."""
-        return {}
-
     def summary(self, destination: Destination) -> str:
         host = self.host(destination)
         return _("Through %(host)s") % {"host": host} if host else _("Through a damaged address")
