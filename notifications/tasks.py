@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from notifications.changes import feed, status_webhooks
 from notifications.channels import owner_notices
-from notifications.deliveries import fallback, shown
+from notifications.deliveries import acknowledge, fallback
 from notifications.deliveries.kind import DELIVERY
 from work.broker import periodic
 from work.retention import Retention
@@ -21,9 +21,9 @@ def tell_owners() -> int:
     return owner_notices.tell_owners(timezone.now())
 
 
-@shared_task(name=shown.CLOSE, ignore_result=True)
+@shared_task(name=acknowledge.CLOSE, ignore_result=True)
 def close_shown(notification_id: str) -> None:
-    shown.close(UUID(notification_id))
+    acknowledge.close_shown(UUID(notification_id))
 
 
 @shared_task(name="notifications.send_changes", ignore_result=True)

@@ -10,8 +10,7 @@ from django.utils.translation import gettext_lazy, gettext_noop
 from jobs.connections.base import ConnectionKind
 from jobs.reading.fetch import Fetch, Later, Refused, problem
 from notifications.messages.message import Destination
-from notifications.net.address_field import AddressField
-from notifications.net.headers_field import HeadersField
+from notifications.net.address_field import AddressField, HeadersField
 
 _EXAMPLE = "https://example.org/prices.json"
 

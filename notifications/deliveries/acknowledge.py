@@ -16,14 +16,18 @@ from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from common.database import encryption
 from common.database.postgres import execute
 from common.redis import live_wakes
-from notifications.deliveries import outbox, shown
+from common.texts import languages
+from notifications.deliveries import outbox
 from notifications.models import Channel, Delivery, Notification
+from notifications.models.channel import verified
+from notifications.providers.web_push import WebPush
 from notifications.reasons import DeliveryCode
 from people import teams
 from people.models import User
-from work.broker.wakes import publish_after_commit
+from work.broker.wakes import Wake, publish_after_commit
 from work.engine.manual import cancel
 from work.reasons import Reason
 
@@ -163,8 +167,8 @@ def _answer(
     cancel(Delivery, waiting.values_list("id", flat=True), Reason(code))
     read = Delivery.objects.filter(notification__in=ids, provider="inbox", state=Delivery.State.DELIVERED)
     read.mark_read(timezone.now())
-    for one in ids:
-        shown.close_after_commit(one)
+    shown = _shown(*ids).order_by().values_list("notification_id", flat=True).distinct()
+    publish_after_commit([Wake(CLOSE, one, queue="deliveries") for one in shown])
     notification = Notification.objects.get(id=notification_id)
     _wake(notification)
     for tell in LISTENERS:
@@ -202,3 +206,24 @@ def _whole(notification_id: UUID) -> tuple[UUID, User | None]:
 
 def _of_members(*notification_ids: UUID) -> QuerySet[Notification]:
     return Notification.objects.filter(batch_id__in=notification_ids, origin=Notification.Origin.TEAM)
+
+
+CLOSE = "notifications.close_shown"
+# What a browser may show: also what is on its way to it.
+_SHOWN = (Delivery.State.DELIVERED, Delivery.State.SENDING, Delivery.State.UNKNOWN)
+
+
+def close_shown(notification_id: UUID) -> None:
+    """Tell each browser that may show the notification to close it. Best effort: if a message is lost, it stays."""
+    for delivery in _shown(notification_id).select_related("channel__user"):
+        try:
+            with languages.override(delivery.channel.user.language):
+                WebPush().close(delivery.id, delivery.channel.destination())
+        except encryption.Unreadable:
+            continue
+
+
+def _shown(*notification_ids: UUID) -> QuerySet[Delivery]:
+    return Delivery.objects.filter(
+        verified("channel__"), notification__in=notification_ids, provider=WebPush.kind, state__in=_SHOWN
+    )

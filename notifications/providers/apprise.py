@@ -16,7 +16,7 @@ from notifications.net import post
 from notifications.net.address_field import PROBE_SECONDS
 from notifications.net.http import Unanswered
 from notifications.providers import apprise_requests
-from notifications.providers.apprise_services import NAMES, REFUSED, SERVICES
+from notifications.providers.apprise_requests import NAMES, REFUSED, SERVICES
 from notifications.providers.base import Limits, Provider, Rendered, SecretInput, render
 from notifications.reasons import DeliveryCode
 from work.answers import Ambiguous, Answer

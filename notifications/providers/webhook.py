@@ -18,9 +18,8 @@ from django.utils.translation import gettext as _, gettext_lazy
 from common.times.dates import rfc3339
 from notifications.messages.message import Delivered, Destination, Message, Rejected
 from notifications.net import post
-from notifications.net.address_field import AddressField
+from notifications.net.address_field import AddressField, HeadersField
 from notifications.net.address_policy import EXAMPLE
-from notifications.net.headers_field import HeadersField
 from notifications.net.http import SERVICE, Response
 from notifications.providers.base import Provider, Rate, SecretInput
 from notifications.reasons import DeliveryCode

@@ -12,7 +12,7 @@ import requests
 
 from demo.receivers import HTTPReceiver
 from notifications.providers import apprise_requests
-from notifications.providers.apprise_services import SERVICES
+from notifications.providers.apprise_requests import SERVICES
 
 PLUGINS = Path(apprise.__file__).parent / "plugins"
 
