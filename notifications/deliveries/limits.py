@@ -138,7 +138,7 @@ def _deferral(
     if isinstance(reservation.limit, Window):
         rate = rates[reservation.limit]
         given = {"service": str(provider.label), "amount": rate.amount, "seconds": rate.per_seconds}
-        return wait, Reason(DeliveryCode(f"limit-{rate.scope}"), **given, until=until)
+        return wait, Reason(f"limit-{rate.scope}", **given, until=until)
     host = _host(provider, claim) or str(provider.label)
     if reservation.resting:
         return wait, Reason(DeliveryCode.HOST_RESTS, host=host, until=until)
