@@ -48,8 +48,6 @@ class Codes(StrEnum):
 
 
 class WorkCode(Codes):
-    """Codes of the engine itself."""
-
     DAMAGED_ROW = "damaged-row", _("Nothing was done: what is stored of it is damaged ({error}).")
     FAULT = "fault", _("Carillon itself failed in the middle of it ({kind}: {error})."), "error"
     STOPPED = "stopped", _("The worker was stopped in the middle of it.")

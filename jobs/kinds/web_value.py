@@ -20,7 +20,7 @@ from jobs.reading.fetch import Fetch, Later, Refused, Unfit
 from jobs.reading.numbers import number, shown
 from jobs.reasons import JobCode
 from notifications.messages.text import fit
-from notifications.net.http import NotSent, Unanswered
+from notifications.net.http import RequestFailed
 from work.reasons import FORMATS, Codes, Reason
 
 _IS = {
@@ -170,11 +170,9 @@ class WebValue(AddressKind):
         """Why the page cannot be reached; None if it answers. An address that is not allowed is an error."""
         try:
             self.read(ask, fetch)
-        except NotSent as failure:
+        except RequestFailed as failure:
             if failure.refused:
                 raise
-            return failure.reason
-        except Unanswered as failure:
             return failure.reason
         except Unfit as unfit:
             if unfit.answer.reason.code in _NOT_ASKED:

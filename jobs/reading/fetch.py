@@ -13,7 +13,7 @@ from django.utils.translation import gettext_noop as _
 from common.parsing.budget import OverBudget
 from jobs.reasons import JobCode
 from notifications.net import http
-from notifications.net.http import NotSent, Response, Unanswered
+from notifications.net.http import RequestFailed, Response
 from notifications.net.post import retry_later
 from work.answers import Retryable
 from work.reasons import Reason
@@ -183,10 +183,8 @@ def outcome(ask: Callable[[], T]) -> T | Later | Refused:
         return ask()
     except Unfit as unfit:
         return unfit.answer
-    except NotSent as failure:
+    except RequestFailed as failure:
         return Refused(failure.reason) if failure.refused else Later(failure.reason)
-    except Unanswered as failure:
-        return Later(failure.reason)
     except OverBudget as limit:
         return over_budget(limit)
 

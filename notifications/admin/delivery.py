@@ -68,8 +68,6 @@ class DeliveryAdmin(DeliveryRecord):
 
 
 class DeadLetter(Delivery):
-    """A delivery that is a dead letter, with its own list and permissions."""
-
     class Meta:
         proxy = True
         verbose_name = gettext_lazy("dead letter")

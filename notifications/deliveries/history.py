@@ -6,7 +6,7 @@ A bounded part of a long history is read.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple
+from typing import Any
 from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Prefetch, QuerySet
@@ -133,20 +133,7 @@ SELECT count(*) AS counted,
 """
 
 
-class Statistics(NamedTuple):
-    """Of the last `DAYS` days, at most `MOST_COUNTED` deliveries.
-
-    `median` is from when one may be sent to its acceptance.
-    """
-
-    counted: int
-    sent: int
-    failed: int
-    last: datetime | None
-    median: timedelta | None
-
-
-def statistics_of(channel_id: UUID) -> Statistics:
-    values = {"channel": channel_id, "newest": MOST_COUNTED, "days": DAYS}
-    [row] = query(_STATISTICS, values, Statistics)
+def statistics_of(channel_id: UUID) -> Any:
+    """Of the last `DAYS` days, at most `MOST_COUNTED` deliveries; `median`: from when it may be sent to acceptance."""
+    [row] = query(_STATISTICS, {"channel": channel_id, "newest": MOST_COUNTED, "days": DAYS})
     return row

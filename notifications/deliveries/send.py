@@ -27,8 +27,6 @@ class TooManyMessages(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """The ids of what was recorded."""
-
     notification_id: UUID
     batch_id: UUID
     deliveries: Sequence[UUID]

@@ -35,7 +35,6 @@ class DeliveryQuerySet(OwnedQuerySet["Delivery"]):
         return self.filter(provider="inbox", state=Delivery.State.DELIVERED)
 
     def inbox(self, user: User) -> DeliveryQuerySet:
-        """The messages of a person's inbox."""
         return self.arrived().filter(channel__user=user)
 
     def listed(self, user: User, *, archived: bool = False, unread: bool | None = None) -> DeliveryQuerySet:
@@ -212,7 +211,6 @@ class Delivery(work.Work):
 
     @property
     def is_pulled(self) -> bool:
-        """Whether a program pulls it, so that no worker sends it."""
         return self.provider in providers.pulled()
 
     @property
@@ -221,8 +219,6 @@ class Delivery(work.Work):
 
 
 class Attempt(work.Attempt):
-    """One try at a delivery."""
-
     # No index of its own: `attempt_number_once` begins with it.
     delivery = models.ForeignKey(Delivery, on_delete=models.CASCADE, related_name="history", db_index=False)
     outcome = models.CharField(max_length=10, choices=WORDS.outcomes, blank=True)

@@ -212,6 +212,10 @@ class _Lookups:
     """Counts the look-ups of this process, and of each person."""
 
     def __init__(self) -> None:
+        self._reset()
+        os.register_at_fork(after_in_child=self._reset)  # a forked child has none of the threads that would release it
+
+    def _reset(self) -> None:
         self._changed = threading.Condition()
         self._all = 0
         self._of: Counter[int] = Counter()
@@ -237,12 +241,4 @@ class _Lookups:
             self._changed.notify_all()
 
 
-def _reset_lookups() -> None:
-    global _lookups
-    _lookups = _Lookups()
-
-
-_lookups: _Lookups
-_reset_lookups()
-# A forked child has none of the threads that would release it.
-os.register_at_fork(after_in_child=_reset_lookups)
+_lookups = _Lookups()

@@ -40,7 +40,6 @@ def post_json(
     headers: Mapping[str, str] | None = None,
     method: str = "POST",
 ) -> Answer:
-    """Post `document` as JSON; see `post`."""
     headers = {"Content-Type": "application/json", **(headers or {})}
     return post(url, json.dumps(document).encode(), headers, deadline, judge, method)
 

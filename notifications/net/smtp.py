@@ -88,7 +88,6 @@ class Backend(EmailBackend):
         return bool(getattr(self.connection, "in_doubt", False))
 
     def open(self) -> bool | None:
-        """Reuse an open session that answers, or open a new one."""
         if self.connection is None and has_deadline():
             for idle in _take(self._server()):
                 if _answers(idle):
@@ -104,7 +103,6 @@ class Backend(EmailBackend):
         return sent
 
     def close(self) -> None:
-        """Keep the session for the next mail, or close it."""
         if self.connection is None or not (self._accepted and has_deadline() and self._mails < MAILS_PER_SESSION):
             super().close()
             return

@@ -99,7 +99,6 @@ class PatternField(forms.CharField):
         self._pattern, self._invalid = pattern, invalid
 
     def clean(self, value: Any) -> str:
-        """Return the text, or the group. Raises ValidationError."""
         typed: str = super().clean(value)
         if not typed:
             return typed

@@ -135,11 +135,9 @@ class Webhook(Provider):
         return Destination(destination.address, {**destination.secrets, "secret": _new_secret(), "replaced": replaced})
 
     def overlap_ends(self, destination: Destination, now: datetime) -> list[datetime]:
-        """Return when each replaced secret stops signing, newest first."""
         return [until for _, until in _replaced(destination, now)]
 
     def summary(self, destination: Destination) -> str:
-        """Return the host, and the part of the path that may be shown."""
         try:
             host = urlsplit(str(destination.address.get("url", ""))).netloc.rpartition("@")[2]
         except ValueError:

@@ -25,7 +25,6 @@ from people.models import User
 
 @signed_link_view(ANSWER)
 def by_link(request: HttpRequest, notification_id: UUID) -> HttpResponse:
-    """Answer one notification by its link, for a limited time."""
     notification = get_object_or_404(Notification.objects.select_related("user"), id=notification_id)
     if timezone.now() > notification.created_at + acknowledge.LINK_LIFE:
         return render(request, "notifications/answer_expired.html", status=410)

@@ -7,7 +7,6 @@ from uuid import UUID
 from django.conf import settings
 from django.contrib import messages
 from django.db.models import Exists, OuterRef, Q, QuerySet
-from django.forms import Form
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -91,19 +90,22 @@ def add(request: PersonRequest, kind: str) -> HttpResponse:
     data = posted(request)
     details, label = provider.form(data), LabelForm(data)
     if data is not None and address_checks.are_valid(request.user.pk, details, label):
+        cleaned, name = details.cleaned_data, label.cleaned_data["label"]
         try:
-            cleaned, name = details.cleaned_data, label.cleaned_data["label"]
             channel = changes.add(request.user, kind, cleaned, name, request.made_as)
         except changes.SecondInbox as refusal:
             messages.info(request, str(refusal))
             return redirect("notifications:channels")
         except NotPossible as refusal:
             details.add_error(None, str(refusal))
-            return _add_page(request, provider, details, label)
-        if channel.verified_at is None:
-            channel_check.send_code(request, channel)
-        return _to_secret(request, channel) if provider.revealed else _to_added(request)
-    return _add_page(request, provider, details, label)
+        else:
+            if channel.verified_at is None:
+                channel_check.send_code(request, channel)
+            return _to_secret(request, channel) if provider.revealed else _to_added(request)
+    context: dict[str, Any] = {"provider": provider, "details": details, "label": label}
+    if provider.from_browser:
+        context["push"] = web_push.offer(Channel.objects.for_user(request.user))
+    return render(request, "notifications/channel_add.html", context)
 
 
 @person_form
@@ -220,7 +222,6 @@ def replace_secret(request: PersonRequest, channel_id: UUID) -> HttpResponse:
 
 @person_action
 def enable(request: PersonRequest, channel_id: UUID) -> HttpResponse:
-    """Enable a channel that failures or its reader disabled."""
     channel = Channel.objects.own(request.user, id=channel_id)
     if changes.enable_own(channel):
         messages.success(
@@ -262,13 +263,6 @@ def _uses(channel: Channel) -> dict[str, Any]:
         more += max(0, senders.count() - _USES)
         alone += senders.filter(is_alone).count()
     return {"uses": uses, "more": more, "alone": alone}
-
-
-def _add_page(request: PersonRequest, provider: Provider, details: Form, label: LabelForm) -> HttpResponse:
-    context: dict[str, Any] = {"provider": provider, "details": details, "label": label}
-    if provider.from_browser:
-        context["push"] = web_push.offer(Channel.objects.for_user(request.user))
-    return render(request, "notifications/channel_add.html", context)
 
 
 def _provider(kind: str) -> Provider:

@@ -15,7 +15,7 @@ from django.db.models import F
 from django.urls import reverse
 
 from common.database.checks import READABLE
-from common.database.postgres import blames_no_row, query
+from common.database.postgres import query
 from common.texts import languages
 from common.uuid7 import uuid7
 from notifications.channels import owner_notices
@@ -114,16 +114,6 @@ def drop_notices(batches: Collection[UUID]) -> None:
 
 
 def notify(notices: Collection[Notice]) -> None:
-    """Record notices in the caller's transaction, and publish them after its commit.
-
-    If they cannot be recorded, this logs the error and the caller's transaction goes on.
-    """
-    if not notices:
-        return
-    try:
-        with transaction.atomic():
-            publish_after_commit(owner_notices.record(notices, datetime.now(UTC)))
-    except Exception as error:
-        if blames_no_row(error):
-            raise
-        log.error("%d notices could not be recorded: %s", len(notices), type(error).__name__)
+    """Record notices in the caller's transaction, and publish them after its commit."""
+    if notices:
+        publish_after_commit(owner_notices.record(notices, datetime.now(UTC)))

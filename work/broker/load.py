@@ -41,7 +41,6 @@ person: ContextVar[int | None] = ContextVar("person", default=None)
 
 @contextmanager
 def calling(person_id: int | None = None) -> Iterator[None]:
-    """This thread calls a receiver."""
     thread = get_ident()
     _calls[thread] = time.monotonic()
     try:

@@ -2,7 +2,6 @@
 
 Celery's `send_task` builds each message anew, which takes several times as long as publishing. Here Celery builds one
 message, and we replace its id, argument and time. kombu publishes them in one pipeline on Redis, else one by one.
-As with Celery, receivers of `before_task_publish` may change a message's headers, and `task_send_sent_event` works.
 """
 
 from collections.abc import Sequence
@@ -10,9 +9,8 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
-from celery import Celery, signals
+from celery import Celery
 from kombu.exceptions import KombuError
-from kombu.utils.json import dumps
 
 from common.database import fault_points
 
@@ -57,9 +55,8 @@ def _publish(
         soft_time_limit=app.conf.task_soft_time_limit,
         create_sent_event=app.conf.task_send_sent_event,
     )
-    body, argument_shown = dumps(message.body), message.headers["argsrepr"]
+    shown: str = message.headers["argsrepr"]
     queue = app.amqp.queues[name] if name else app.amqp.router.route({}, task)["queue"]
-    route = {"exchange": "", "routing_key": queue.name}
     if cost > 1:
         message.headers["cost"] = cost
     # Only where it is used: to make one costs as much as to publish a message.
@@ -69,26 +66,16 @@ def _publish(
     with producer.batch():
         for number, (argument, wait) in enumerate(calls):
             task_id, written = str(uuid4()), str(argument)
-            own = {
-                "root_id": task_id,
-                "eta": (now + timedelta(seconds=wait) + number * _GAP).isoformat() if wait > 0 else None,
-            }
-            shown = argument_shown.replace(_PLACE, written)
-            headers = message.headers | own | {"id": task_id, "argsrepr": shown}
-            properties = {"correlation_id": task_id, "reply_to": ""}
-            signal = {"sender": task, "body": ([written], *message.body[1:]), "headers": headers, **route}
-            signals.before_task_publish.send(**signal, declare=[queue], properties=properties, retry_policy={})
-            producer.publish(
-                body.replace(_PLACE, written),
-                content_type="application/json",
-                content_encoding="utf-8",
-                delivery_mode=app.conf.task_default_delivery_mode,
-                headers=headers,
-                **route,
-                **properties,
+            eta = (now + timedelta(seconds=wait) + number * _GAP).isoformat() if wait > 0 else None
+            own = {"root_id": task_id, "eta": eta}
+            args = shown.replace(_PLACE, written)
+            one = message._replace(
+                headers=message.headers | own | {"id": task_id, "argsrepr": args},
+                properties={"correlation_id": task_id, "reply_to": ""},
+                body=([written], *message.body[1:]),
+                sent_event=message.sent_event and message.sent_event | own | {"uuid": task_id, "args": args},
             )
-            signals.after_task_publish.send(**signal)
-            if message.sent_event:
-                event = message.sent_event | own | {"uuid": task_id, "args": shown, "queue": queue.name, **route}
-                events.publish("task-sent", event, producer)
+            app.amqp.send_task_message(
+                producer, task, one, queue=queue, declare=[], retry=False, event_dispatcher=events
+            )
         fault_points.reach("publishing")

@@ -80,7 +80,9 @@ def test_receivers_of_celerys_signals_see_each_message_and_may_add_headers() -> 
 
 def test_an_event_of_celery_names_each_message_where_it_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[tuple[str, ...]] = []
-    dispatcher = SimpleNamespace(publish=lambda name, event, _: seen.append((name, event["uuid"], event["queue"])))
+    dispatcher = SimpleNamespace(
+        publish=lambda name, event, *_, **__: seen.append((name, event["uuid"], event["queue"]))
+    )
     monkeypatch.setitem(app.conf, "task_send_sent_event", True)
     monkeypatch.setattr(app.events, "Dispatcher", lambda **_: dispatcher)
     publisher.publish(app, outbox.DELIVER, [(uuid7(), 0.0), (uuid7(), 60.0)])
