@@ -1,12 +1,10 @@
 """Unread messages on all pages, polls of an open page, and the service worker that shows pushed messages."""
 
-import re
 from typing import Any
 
-from django.contrib.staticfiles import finders
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
-from django.templatetags.static import static
+from django.template.loader import render_to_string
 from django.utils.functional import SimpleLazyObject
 from django.views.decorators.http import require_safe
 
@@ -45,8 +43,4 @@ def service_worker(request: HttpRequest) -> HttpResponse:
 
     The names of the files that it keeps change with their content, and so does the script.
     """
-    if (path := finders.find("service_worker.js")) is None:
-        raise Http404
-    with open(path, encoding="utf-8") as script:
-        text = re.sub(r"(?<=\")/static/([^\"]+)", lambda match: static(match[1]), script.read())
-        return HttpResponse(text, content_type="text/javascript; charset=utf-8")
+    return HttpResponse(render_to_string("service_worker.js"), content_type="text/javascript; charset=utf-8")

@@ -27,9 +27,9 @@ class Folder:
     def writer(self, name: str) -> Iterator[Writer]:
         """What was written is there under `name` once the context has ended without an error."""
         self._path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for left in self._path.glob(f".carillon-*{_PART}"):  # by a process that was killed: only one writes at a time
-            left.unlink(missing_ok=True)
         part = self._path / f".{name}{_PART}"
+        for left in (part, *self._path.glob(f".carillon-*{_PART}")):  # of one that was killed: one writes at a time
+            left.unlink(missing_ok=True)
         try:
             with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
                 yield file

@@ -4,7 +4,6 @@ import os
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, closing
 from datetime import datetime
-from pathlib import Path
 from subprocess import PIPE
 from typing import Any, cast
 
@@ -75,24 +74,15 @@ def _accept(manifest: archive.Manifest) -> None:
     for name, kept in _KEPT.items():
         if getattr(settings, name) == manifest["keys"][name]:
             continue
-        path = settings.VAR_DIR / kept
         if not settings.POSTGRES_PROGRAMS or os.environ.get(name) or os.environ.get(f"{name}_FILE"):
             raise BackupError(f"{name} is another one than in the backup: `restore FILE --keys` writes what to set")
-        _replace(path, variables(manifest["keys"])[name])
+        with place.Folder(settings.VAR_DIR).writer(kept) as file:
+            file.write(variables(manifest["keys"])[name].encode())
 
 
 def variables(keys: Mapping[str, str | list[str]]) -> dict[str, str]:
     """The values of the variables, without empty ones."""
     return {name: value if isinstance(value, str) else ",".join(value) for name, value in keys.items() if value}
-
-
-def _replace(path: Path, text: str) -> None:
-    aside = path.with_name(f".{path.name}-{os.getpid()}")
-    with open(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    aside.rename(path)
 
 
 def _load(

@@ -1,6 +1,6 @@
-// Shows pushed messages with Done and Snooze, and a notice where there is no network.
+{% load static %}// Shows pushed messages with Done and Snooze, and a notice where there is no network.
 const CACHE = "offline-2";
-const KEPT = ["/offline/", "/static/carillon.css", "/static/icon-192.png"];
+const KEPT = ["/offline/", '{% static "carillon.css" %}', '{% static "icon-192.png" %}'];
 const ANSWERS = { done: "acknowledge", snooze: "10-minutes" }; // what the answer page takes
 
 self.addEventListener("install", (event) => {
@@ -34,7 +34,7 @@ async function show({ tag, title, body, image, open, answer, stop, closed, said,
     if (stop) actions.push({ action: "stop", title: said.stop });
     if (answer) actions.push(...snoozes.map(([action, title]) => ({ action, title })));
     actions.length = Math.min(actions.length, Notification.maxActions ?? 2);
-    const icon = "/static/icon-192.png", badge = "/static/badge.png";
+    const icon = '{% static "icon-192.png" %}', badge = '{% static "badge.png" %}';
     const data = { open, answer, stop, said };
     await registration.showNotification(title, { tag, body, image, actions, icon, badge, data });
   }
