@@ -43,14 +43,14 @@ class Which:
     ids: Sequence[UUID] = ()
 
     def rows(self) -> QuerySet[Any]:
-        rows = self.kind.model._default_manager.filter(state__in=DEAD_LETTERS)
-        if self.handler:
-            rows = rows.filter(**{self.kind.handler: self.handler})
-        if self.cause:
-            rows = rows.filter(cause=self.cause)
-        if self.since is not None:
-            rows = rows.filter(settled_at__gte=self.since)
-        return rows.filter(pk__in=self.ids) if self.ids else rows
+        given = {
+            self.kind.handler: self.handler,
+            "cause": self.cause,
+            "settled_at__gte": self.since,
+            "pk__in": self.ids,
+        }
+        chosen = {name: value for name, value in given.items() if value}
+        return self.kind.model._default_manager.filter(state__in=DEAD_LETTERS, **chosen)
 
     def __str__(self) -> str:
         keys = ", ".join(str(key) for key in self.ids[:3]) + (" …" if len(self.ids) > 3 else "")

@@ -1,7 +1,6 @@
 """Delete what has ended, with all that belongs to it, in chunks of a transaction each: a task may die at any line."""
 
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -66,12 +65,17 @@ class Retention:
 
     def prune(self) -> int:
         """Delete for at most 50 seconds, a third of them pauses; return how many rows of the table."""
+        statement, after = self._sql(_PRUNE), _FIRST_ID
         give_up_at, total = time.monotonic() + _LONGEST, 0
-        for deleted, seconds in self._chunks():
-            total += deleted
-            if time.monotonic() > give_up_at:
+        while self.days:
+            begin = time.monotonic()
+            values = self._limits(after) | {"limit": _CHUNK}
+            deleted = [row.id for row in persist(partial(query, statement, values))]
+            total += len(deleted)
+            if len(deleted) < _CHUNK or time.monotonic() > give_up_at:
                 break
-            time.sleep(min(seconds / 2, _LONGEST_PAUSE))
+            after = max(deleted)
+            time.sleep(min((time.monotonic() - begin) / 2, _LONGEST_PAUSE))
         return total
 
     def count(self) -> int:
@@ -80,18 +84,6 @@ class Retention:
             return 0
         [row] = query(self._sql(_COUNT), self._limits(_FIRST_ID))
         return int(row.count)
-
-    def _chunks(self) -> Iterator[tuple[int, float]]:
-        """The number of deleted rows of each chunk, and its seconds."""
-        statement = self._sql(_PRUNE)
-        after, is_last = _FIRST_ID, not self.days
-        while not is_last:
-            begin = time.monotonic()
-            values = self._limits(after) | {"limit": _CHUNK}
-            deleted = [row.id for row in persist(partial(query, statement, values))]
-            yield len(deleted), time.monotonic() - begin
-            is_last = len(deleted) < _CHUNK
-            after = max(deleted, default=after)
 
     def _sql(self, statement: str) -> str:
         return statement.format(table=self.table, key=self.key, where=self.where, also=self.also)

@@ -56,7 +56,7 @@ def read(user: User, text: Text, channels: Sequence[Channel], slot: datetime | N
 
 def _length(message: Message, channel: Channel) -> Length:
     provider, destination = providers.get(channel.provider), channel.readable_destination()
-    rendered, unit = provider.render(message, destination), provider.limits_for(destination).unit
+    rendered, unit = provider.render(message, destination), provider.limits.unit
     limit = rendered.body.limit
     # Where a service has no subject, it begins the text.
     source = rendered.body.source.removeprefix(f"{message.subject}\n\n").removeprefix(f"{literal(message.subject)}\n\n")

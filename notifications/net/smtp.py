@@ -7,7 +7,6 @@ import socket
 import ssl
 import time
 from collections import deque
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -88,11 +87,15 @@ class Backend(EmailBackend):
         return bool(getattr(self.connection, "in_doubt", False))
 
     def open(self) -> bool | None:
-        if self.connection is None and has_deadline():
-            for idle in _take(self._server()):
-                if _answers(idle):
-                    self.connection, self._mails = idle.session, idle.mails
-                    return True
+        while self.connection is None and has_deadline():
+            try:
+                idle = _idle.pop()  # the newest, which is this thread's then
+            except IndexError:
+                break
+            if idle.server == self._server() and _answers(idle):
+                self.connection, self._mails = idle.session, idle.mails
+                return True
+            idle.session.close()
         return super().open()
 
     def send_messages(self, email_messages: Any) -> int:
@@ -116,23 +119,9 @@ class Backend(EmailBackend):
         return self.host, self.port, self.username, self.password, self.use_tls, self.use_ssl
 
 
-def _take(server: tuple[object, ...]) -> Iterator[_Idle]:
-    """Yield the sessions with this server, newest first; each then belongs to the caller."""
-    for idle in reversed(tuple(_idle)):
-        if idle.server == server:
-            try:
-                _idle.remove(idle)
-            except ValueError:
-                continue  # another thread took it
-            yield idle
-
-
 def _answers(idle: _Idle) -> bool:
-    if time.monotonic() - idle.since < IDLE_SECONDS:
-        with suppress(OSError):
-            if idle.session.noop()[0] == 250:
-                return True
-    idle.session.close()
+    with suppress(OSError):
+        return time.monotonic() - idle.since < IDLE_SECONDS and idle.session.noop()[0] == 250
     return False
 
 

@@ -92,11 +92,6 @@ class Apprise(Provider):
     def summary(self, destination: Destination) -> str:
         return str(destination.address.get("service", ""))
 
-    def limits_for(self, destination: Destination) -> Limits:
-        """Return the service's limits; none for a damaged URL, to which nothing is sent."""
-        service = _service(destination.secrets.get("url", ""))
-        return _limits(service) if service else Limits()
-
     def render(self, message: Message, destination: Destination) -> Rendered:
         """Return the text for the service; unchanged for a damaged URL."""
         service = _service(destination.secrets.get("url", ""))

@@ -210,10 +210,6 @@ class Provider(HasForm):
         """The service's rate limits, all of them at once. Sends over a limit wait."""
         return ()
 
-    def limits_for(self, destination: Destination) -> Limits:
-        """Return the limits at this destination."""
-        return self.limits
-
     @abstractmethod
     def summary(self, destination: Destination) -> str:
         """Return one line that tells this channel from others in a list. It holds no secret."""
@@ -245,7 +241,7 @@ class Provider(HasForm):
     def render(self, message: Message, destination: Destination) -> Rendered:
         """Return the text exactly as `send` sends it; previews use it too."""
         message = replace(message, answer_url="", unsubscribe_url="") if self.separate_answer_url else message
-        return render(message, self.limits_for(destination), self.escape, self.style)
+        return render(message, self.limits, self.escape, self.style)
 
     def host(self, destination: Destination) -> str:
         """Return the host that is sent to, or "" if only `secrets` name it. It holds no secret."""
