@@ -27,7 +27,7 @@ settings.ROOT_URLCONF, settings.MIDDLEWARE = __name__, []
 application = WSGIHandler()
 
 
-class Check(models.Model):  # noqa: DJ008 - no page shows it
+class Check(models.Model):
     code = models.UUIDField(unique=True)
     name = models.CharField(max_length=100, default="Backup")
     slug = models.CharField(max_length=100, default="backup")
@@ -53,7 +53,7 @@ class Check(models.Model):  # noqa: DJ008 - no page shows it
         app_label = "bench_pings"
 
 
-class Ping(models.Model):  # noqa: DJ008 - no page shows it
+class Ping(models.Model):
     n = models.IntegerField(null=True)
     owner = models.ForeignKey(Check, models.CASCADE)
     created = models.DateTimeField()

@@ -26,11 +26,7 @@ def close_shown(notification_id: str) -> None:
     acknowledge.close_shown(UUID(notification_id))
 
 
-@shared_task(name="notifications.send_changes", ignore_result=True)
-def send_changes() -> None:
-    status_webhooks.send_changes()
-
-
+send_changes = shared_task(name="notifications.send_changes", ignore_result=True)(status_webhooks.send_changes)
 periodic.NEEDED["notifications.send_changes"] = lambda: feed.waiting("status")
 
 
@@ -60,9 +56,7 @@ _ALSO = """
 NOTIFICATIONS = Retention("notifications", "HISTORY_KEPT_DAYS", "notifications_notification", _WHERE, _ALSO)
 
 
-@shared_task(name="notifications.prune_history", ignore_result=True)
-def prune_history() -> int:
-    return NOTIFICATIONS.prune()
+prune_history = shared_task(name="notifications.prune_history", ignore_result=True)(NOTIFICATIONS.prune)
 
 
 @shared_task(name="notifications.prune_changes")

@@ -48,27 +48,12 @@ def task_of(kind: Kind[Any]) -> Any:
     return run
 
 
-@shared_task(name="work.rescue", ignore_result=True, store_errors_even_if_ignored=True)
-def rescue() -> dict[str, int]:
-    return rescuing.rescue()
-
-
+rescue = shared_task(name="work.rescue", ignore_result=True, store_errors_even_if_ignored=True)(rescuing.rescue)
 periodic.NEEDED["work.rescue"] = rescuing.needed
 
-
-@shared_task(name="work.count_tries", ignore_result=True)
-def count_tries() -> int:
-    return totals.count()
-
-
-@shared_task(name="work.prune_interventions", ignore_result=True)
-def prune_interventions() -> int:
-    return dead_letters.INTERVENTIONS.prune()
-
-
-@shared_task(name="work.back_up", ignore_result=True)
-def back_up() -> None:
-    newest.start_if_due()
+count_tries = shared_task(name="work.count_tries", ignore_result=True)(totals.count)
+prune_interventions = shared_task(name="work.prune_interventions", ignore_result=True)(dead_letters.INTERVENTIONS.prune)
+back_up = shared_task(name="work.back_up", ignore_result=True)(newest.start_if_due)
 
 
 @shared_task(

@@ -33,9 +33,6 @@ class Change(models.Model):
     class Meta:
         indexes = [models.Index(fields=["user", "xact", "id"], name="change_of_person")]
 
-    def __str__(self) -> str:
-        return self.type
-
 
 class FeedPosition(models.Model):
     """The position of a task, named by `reader`, in the feed. See `notifications.changes.feed`."""
@@ -44,18 +41,12 @@ class FeedPosition(models.Model):
     xact = models.BigIntegerField()
     change_id = models.UUIDField()
 
-    def __str__(self) -> str:
-        return f"{self.reader}: {self.xact} {self.change_id}"
-
 
 class Follower(models.Model):
     """Something of another app, by its id, for which a person's changes are recorded. That app writes these rows."""
 
     id = models.UUIDField(primary_key=True, editable=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
-
-    def __str__(self) -> str:
-        return str(self.id)
 
 
 _XACT = "pg_current_xact_id()::text::bigint"

@@ -242,6 +242,3 @@ class DailyTotal(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["user", "day", "provider", "state"], name="dailytotal_once")]
-
-    def __str__(self) -> str:
-        return f"{self.day} {self.provider} {self.state}: {self.count}"

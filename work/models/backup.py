@@ -14,6 +14,3 @@ class Backup(models.Model):
 
     class Meta:
         indexes = [models.Index(fields=["-taken_at"], name="backup_newest")]
-
-    def __str__(self) -> str:
-        return self.name

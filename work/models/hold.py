@@ -23,6 +23,3 @@ class Hold(models.Model):
 
     class Meta:
         constraints = [models.CheckConstraint(condition=models.Q(id=1), name="hold_once")]
-
-    def __str__(self) -> str:
-        return "on" if self.is_on else "off"

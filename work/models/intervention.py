@@ -74,9 +74,6 @@ class InterventionItem(models.Model):
     intervention = models.ForeignKey(Intervention, on_delete=models.CASCADE, related_name="items", db_index=False)
     work_id = models.UUIDField(db_index=True)  # what was done to one piece of work
 
-    def __str__(self) -> str:
-        return str(self.work_id)
-
 
 class Summary(models.Model):
     """The mail of one day (UTC) to one operator. The row is written before the mail goes, so that it goes once."""
@@ -90,6 +87,3 @@ class Summary(models.Model):
         verbose_name = _("summary")
         verbose_name_plural = _("summaries")
         constraints = [models.UniqueConstraint(fields=["day", "reader"], name="summary_once_a_day")]
-
-    def __str__(self) -> str:
-        return f"{self.day}"

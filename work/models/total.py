@@ -20,9 +20,6 @@ class Total(models.Model):
     class Meta:
         constraints = [models.UniqueConstraint(fields=["kind", "handler", "outcome"], name="total_once")]
 
-    def __str__(self) -> str:
-        return f"{self.kind} {self.handler} {self.outcome}: {self.count}"
-
 
 class Rollup(models.Model):
     """The tries that ended in a minute, an hour or a day (UTC) from `start` on, of `span` seconds.
@@ -44,9 +41,6 @@ class Rollup(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["span", "start", "kind", "handler"], name="rollup_once")]
-
-    def __str__(self) -> str:
-        return f"{self.start} {self.kind} {self.handler}: {self.tries}"
 
 
 class PersonTotal(models.Model):
@@ -72,15 +66,9 @@ class PersonTotal(models.Model):
             models.UniqueConstraint(fields=["user", "span", "start", "kind", "handler"], name="persontotal_once")
         ]
 
-    def __str__(self) -> str:
-        return f"{self.start} {self.kind} {self.handler}: {self.tries}"
-
 
 class CountedAttempts(models.Model):
     """Up to which id the attempts of a kind of work are counted."""
 
     kind = models.CharField(max_length=64, primary_key=True)
     attempt_id = models.BigIntegerField()
-
-    def __str__(self) -> str:
-        return f"{self.kind}: {self.attempt_id}"
