@@ -24,6 +24,3 @@ class StoredAnswer(models.Model):
         # the hourly deletion of those older than a day
         indexes = [models.Index(fields=["created_at"], name="api_answer_old")]
         triggers = [refuse_unreadable("created_at", json=["headers"])]
-
-    def __str__(self) -> str:
-        return self.key

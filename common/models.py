@@ -14,6 +14,3 @@ class KeyCheck(models.Model):
         verbose_name = _("key check")
         verbose_name_plural = _("key checks")
         constraints = [models.CheckConstraint(condition=models.Q(id=1), name="key_check_once")]
-
-    def __str__(self) -> str:
-        return "key check"

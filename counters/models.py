@@ -59,6 +59,3 @@ class Rollup(models.Model):
         # those that are too old
         indexes = [models.Index(fields=["span", "start"], name="counter_rollup_age")]
         constraints = [models.UniqueConstraint(fields=["user", "name", "span", "start"], name="counter_rollup_once")]
-
-    def __str__(self) -> str:
-        return f"{self.start} {self.name}: {self.value}"

@@ -232,6 +232,3 @@ class Usage(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["user", "shard"], name="usage_once")]
-
-    def __str__(self) -> str:
-        return f"{self.user_id}: {self.day_events}"

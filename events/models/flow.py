@@ -192,9 +192,6 @@ class FlowSettings(models.Model):
         ]
         triggers = [refuse_unreadable(json=["settings"])]
 
-    def __str__(self) -> str:
-        return f"{self.flow} of {self.user_id}"
-
 
 class OpenAlert(models.Model):
     """A problem of this installation that an operator was told of, and that lasts. `key` is the problem's; `alert` that
@@ -207,6 +204,3 @@ class OpenAlert(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["user", "key"], name="open_alert_once")]
-
-    def __str__(self) -> str:
-        return self.key

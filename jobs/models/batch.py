@@ -118,9 +118,6 @@ class Part(models.Model):
     class Meta:
         constraints = [models.UniqueConstraint(fields=["batch", "first"], name="part_once")]
 
-    def __str__(self) -> str:
-        return f"{self.batch_id} {self.first}"
-
 
 class Leaver(models.Model):
     """Somebody who wants no more of what `origin_id`, a reminder for an audience, says."""
@@ -131,6 +128,3 @@ class Leaver(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["origin_id", "user"], name="leaver_once")]
-
-    def __str__(self) -> str:
-        return str(self.origin_id)

@@ -119,9 +119,6 @@ class Memory(models.Model):
         constraints = [models.UniqueConstraint(fields=["origin_id", "user"], name="memory_once")]
         triggers = [refuse_unreadable("failing_since", "told_at", "changed_at", json=["state"])]
 
-    def __str__(self) -> str:
-        return str(self.origin_id)
-
 
 class Result(models.Model):
     """A source's answer to a question. `key` is a digest of the kind, the connection and the question.
@@ -137,6 +134,3 @@ class Result(models.Model):
 
     class Meta:
         indexes = [models.Index(fields=["fetched_at"], name="result_fetched")]
-
-    def __str__(self) -> str:
-        return self.key

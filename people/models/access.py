@@ -27,9 +27,6 @@ class Code(models.Model):
     made_at = models.DateTimeField()
     tries = models.PositiveSmallIntegerField(default=0)
 
-    def __str__(self) -> str:
-        return str(self.subject)
-
 
 class ApiToken(models.Model):
     """A bearer token of the HTTP API. Only its hash is stored; `prefix` is its readable beginning. See `tokens`.
@@ -101,9 +98,6 @@ class CalendarFeed(models.Model):
     class Meta:
         triggers = [refuse_unreadable("created_at")]
 
-    def __str__(self) -> str:
-        return f"Calendar of {self.user_id}"
-
 
 class Session(AbstractBaseSession):
     """A browser in which somebody is signed in, or about to sign in. See `sessions`."""
@@ -135,9 +129,6 @@ class AddressChange(models.Model):
 
     class Meta:
         triggers = [refuse_unreadable("at", "undone_at")]
-
-    def __str__(self) -> str:
-        return f"{self.old_email}, {self.new_email}"
 
 
 class SecurityEvent(models.Model):

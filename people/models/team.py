@@ -131,9 +131,6 @@ class OnCall(models.Model):
         ]
         triggers = [refuse_unreadable("first")]
 
-    def __str__(self) -> str:
-        return f"On call of {self.team_id}"
-
 
 class CallOverride(models.Model):
     """From one instant to another, this member is asked first."""

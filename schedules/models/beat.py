@@ -10,9 +10,6 @@ class ZoneDigest(models.Model):
     zone = models.CharField(max_length=64, primary_key=True)
     digest = models.CharField(max_length=64)
 
-    def __str__(self) -> str:
-        return self.zone
-
 
 class Heartbeat(models.Model):
     """A time without a gap in which one beat process (`host:pid`) was seen.
@@ -29,6 +26,3 @@ class Heartbeat(models.Model):
 
     class Meta:
         ordering = ["-last_seen_at"]
-
-    def __str__(self) -> str:
-        return self.process

@@ -66,6 +66,3 @@ class PingKey(models.Model):
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, primary_key=True, related_name="ping_key"
     )
     key = models.CharField(max_length=32, unique=True, default=new_token, editable=False)
-
-    def __str__(self) -> str:
-        return str(self.user_id)

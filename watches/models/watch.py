@@ -272,6 +272,3 @@ class DailyDowntime(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["watch", "day"], name="downtime_once")]
-
-    def __str__(self) -> str:
-        return f"{self.day}: {self.seconds} s"
