@@ -188,10 +188,6 @@ def _messages(amount: Any) -> str:
     return ngettext("%(count)s message", "%(count)s messages", amount) % {"count": grouped(amount)}
 
 
-def _minutes(minutes: Any) -> str:
-    return ngettext("%(count)s minute", "%(count)s minutes", minutes) % {"count": minutes}
-
-
 _UNITS = (
     (86_400, ngettext_lazy("%(count)s day", "%(count)s days", "count")),
     (3_600, ngettext_lazy("%(count)s hour", "%(count)s hours", "count")),
@@ -236,7 +232,7 @@ FORMATS |= {
     "http": status_text,
     "errno": os.strerror,
     "messages": _messages,
-    "minutes": _minutes,
+    "minutes": lambda minutes: _UNITS[2][1] % {"count": minutes},
     "duration": _duration,
     "period": _period,
     "turn": _turn,

@@ -23,12 +23,12 @@ Settle = Callable[[Sequence[int]], None]
 
 
 class Loaded:
-    """Annotates a field of a claim with the SQL that loads it, and what reads it from the values of all `sql`.
+    """Annotates a field of a claim with the SQL that loads it, and what reads it from the value.
 
     The SQL may name attributes of the kind, such as `$person`. Without it, the field is a column of the row.
     """
 
-    def __init__(self, *sql: str, read: Callable[..., Any] | None = None) -> None:
+    def __init__(self, sql: str = "", read: Callable[[Any], Any] | None = None) -> None:
         self.sql, self.read = sql, read
 
 
@@ -129,9 +129,7 @@ class Kind(Generic[C]):
         self._names: dict[str, str] | None = None
         self._statements: dict[str, str] = {}
         self._loaded = _loaded(self.claim)
-        self._readers = [
-            (name, field.read, _aliases(name, field)) for name, field in self._loaded.items() if field is not FROM_ROW
-        ]
+        self._readers = [(name, field.read) for name, field in self._loaded.items() if field is not FROM_ROW]
         KINDS[self.name] = self
 
     @property
@@ -162,8 +160,8 @@ class Kind(Generic[C]):
     def read(self, row: Any) -> C:
         """The claim. What this raises ends the work."""
         values = self.from_row(row)
-        for name, read, aliases in self._readers:
-            values[name] = read(*[getattr(row, alias) for alias in aliases]) if read else getattr(row, name)
+        for name, read in self._readers:
+            values[name] = read(getattr(row, name)) if read else getattr(row, name)
         return cast(C, self.claim(**values))
 
     def from_row(self, row: Any) -> dict[str, Any]:
@@ -280,15 +278,7 @@ def _loaded(claim: type[Lease]) -> dict[str, Loaded]:
 
 
 def _columns(fields: Mapping[str, Loaded]) -> list[str]:
-    return [
-        f"{sql} AS {alias}"
-        for name, field in fields.items()
-        for sql, alias in zip(field.sql, _aliases(name, field), strict=True)
-    ]
-
-
-def _aliases(name: str, field: Loaded) -> list[str]:
-    return [f"{name}_{number}" if number else name for number in range(len(field.sql))]
+    return [f"{field.sql} AS {name}" for name, field in fields.items() if field is not FROM_ROW]
 
 
 KINDS: dict[str, Kind[Any]] = {}

@@ -7,10 +7,12 @@ import time
 from collections.abc import Iterator
 
 import pytest
+from django.core import mail
 
 from demo.receivers import SMTPReceiver
 from notifications.messages.message import Delivered, Rejected
 from notifications.net import smtp
+from notifications.net.deadline import within
 from tests.network import make_message
 from tests.unit.notifications.providers.test_email import ADA, EMAIL, mail_server
 
@@ -67,10 +69,14 @@ def test_another_password_gets_another_session(receiver: SMTPReceiver) -> None:
 
 def test_only_a_few_sessions_are_kept(receiver: SMTPReceiver, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(smtp, "IDLE_SESSIONS", 2)
-    for password in "abc":
-        with mail_server(receiver.port, EMAIL_HOST_PASSWORD=password):
-            EMAIL.send(make_message(), ADA)
-    assert len(smtp._idle) == 2
+    with within(10.0):
+        sessions = [mail.get_connection() for _ in range(3)]
+        for session in sessions:  # at the same time, as threads would
+            session.open()
+        for session in sessions:
+            session.send_messages([mail.EmailMessage("Subject", "Body", to=["ada@example.org"])])
+            session.close()
+    assert (len(smtp._idle), receiver.connections) == (2, 3)
 
 
 def test_a_forked_process_opens_its_own(receiver: SMTPReceiver) -> None:
