@@ -36,6 +36,12 @@ from work.reasons import Reason
 DAY = 86_400.0  # seconds
 # A shorter wait is over before anybody reads a time.
 _WORTH_A_TIME = 60.0  # seconds
+_CODES = {
+    "service": DeliveryCode.LIMIT_SERVICE,
+    "channel": DeliveryCode.LIMIT_CHANNEL,
+    "host": DeliveryCode.LIMIT_HOST,
+    "person": DeliveryCode.LIMIT_PERSON,
+}
 # A delivery waits for its host in its thread for at most so long. Longer waits go back to the table.
 _SLEEP = 0.25  # seconds
 # A delivery waits for a host that rests for at most so long, unless its channel says otherwise.
@@ -138,7 +144,7 @@ def _deferral(
     if isinstance(reservation.limit, Window):
         rate = rates[reservation.limit]
         given = {"service": str(provider.label), "amount": rate.amount, "seconds": rate.per_seconds}
-        return wait, Reason(f"limit-{rate.scope}", **given, until=until)
+        return wait, Reason(_CODES[rate.scope], **given, until=until)
     host = _host(provider, claim) or str(provider.label)
     if reservation.resting:
         return wait, Reason(DeliveryCode.HOST_RESTS, host=host, until=until)
