@@ -25,7 +25,7 @@ from notifications.models import Delivery
 from people.models import User
 from tests.make import make_channel, make_user
 from work.answers import Busy, Done
-from work.engine import runner
+from work.engine import runner, settlement as engine_settlement
 from work.engine.claim import claim
 from work.engine.decision import decide
 from work.engine.runner import TryAgain
@@ -84,6 +84,20 @@ def test_events_are_applied_once_in_the_order_of_their_being_recorded(ada: User)
     more = [publish(ada, "add", number=10), publish(ada, "add", key="new", number=1)]
     assert settle(more) == [True, True]
     assert (numbers(ada), numbers(ada, "new")) == ([*range(11)], [1])
+
+
+def test_a_worker_of_threads_settles_each_event_with_others(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    together: list[int] = []
+
+    def apply_together(shared: Sequence[Any], settle: Any) -> list[bool | Exception]:
+        together.append(len(shared))
+        return real(shared, settle)
+
+    real = apply.apply_together
+    monkeypatch.setattr(apply, "apply_together", apply_together)
+    monkeypatch.setattr(engine_settlement, "has_threads", lambda: True)
+    runner.run(EVENT, publish(ada, "add", number=1).id, "worker")
+    assert (numbers(ada), states(), together) == ([1], {"handled": 1}, [1])
 
 
 def test_the_number_of_statements_does_not_grow_with_the_events(ada: User) -> None:

@@ -419,6 +419,13 @@ def test_a_provider_that_refuses_everybody_is_told_through_another_one_until_som
     assert look(watch)[2:] == ["Over: Email refuses everybody"]
 
 
+def test_a_provider_that_nobody_uses_any_more_refuses_until_something_arrives() -> None:
+    assert [problem.key for problem in refusals.refusing(["provider:email"])] == ["provider:email"]
+    assert refusals.refusing([]) == []
+    refuse([make_channel(make_user(), "email")], "delivered")
+    assert refusals.refusing(["provider:email"]) == []
+
+
 @pytest.mark.parametrize(
     ("provider", "outcome", "is_told"),
     [("email", "retryable", True), ("email", "rejected", False), ("webhook", "retryable", False)],

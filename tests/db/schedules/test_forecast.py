@@ -82,6 +82,13 @@ def test_counting_over_a_long_holiday_costs_no_search_for_each_of_its_slots(ada:
     assert (found.left_out, [entry.count for entry in found.entries]) == ([], [10])
 
 
+def test_a_short_interval_is_listed_from_its_next_slot_on(ada: User) -> None:
+    rule = {"every": 10, "unit": "minutes", "anchor": "2026-06-01T00:00:00+00:00"}
+    make_schedule(ada, kind="interval", rule=rule)
+    Schedule.objects.update(next_fire_at=NOON + timedelta(hours=2))
+    assert coming.coming(ada, MONTH, NOON, 100).entries[0].at == NOON + timedelta(hours=2)
+
+
 def test_a_slot_that_has_an_occurrence_already_is_not_forecast(ada: User) -> None:
     ahead = forecast.of(make_schedule(ada), NOON, Holidays.of(ada, NOON), {NINE})
     assert [slot for slot, _ in ahead.upcoming(NOON, 2)] == [NINE + DAY, NINE + 2 * DAY]

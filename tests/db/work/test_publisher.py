@@ -57,10 +57,12 @@ def test_a_message_differs_from_celerys_own_in_its_id_alone() -> None:
 
 def test_receivers_of_celerys_signals_see_each_message_and_may_add_headers() -> None:
     seen: list[tuple[str, Any]] = []
+    bodies: list[Any] = []
 
     def before(sender: str, headers: dict[str, Any], body: Any, **_: Any) -> None:
         headers["traceparent"] = f"trace of {body[0][0]}"
         seen.append(("before", headers["id"]))
+        bodies.append([*body])
 
     def after(sender: str, headers: dict[str, Any], **_: Any) -> None:
         seen.append(("after", headers["id"]))
@@ -75,6 +77,7 @@ def test_receivers_of_celerys_signals_see_each_message_and_may_add_headers() -> 
         signals.after_task_publish.disconnect(after)
     messages = heard("bulk")
     assert [message.headers["traceparent"] for message in messages] == [f"trace of {number}" for number in ids]
+    assert bodies == [message.payload for message in messages]
     assert seen == [(when, message.headers["id"]) for message in messages for when in ("before", "after")]
 
 
