@@ -32,6 +32,9 @@ def test_two_that_end_at_one_moment_wake_two() -> None:
             assert more, "Somebody was not woken."
             done |= more
         assert done == {*waiting[:AT_ONCE]}
+        assert [one.exception() for one in done] == [None] * AT_ONCE
         waiting[AT_ONCE].cancel()
+        await asyncio.wait(waiting)
+        assert not request_slots._waiting
 
     asyncio.run(run())
