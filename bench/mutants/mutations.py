@@ -14,6 +14,7 @@ _SWAPPED = {
     **{"min": "max", "max": "min", "any": "all", "all": "any"},
 }
 _OPERATOR = re.compile(r"[<>=!]=|[<>]|\b(?:is not|not in|is|in|and|or)\b|//|[-+*/]")
+_MEASURE = re.compile(r"\(?[A-Z_, ]+\)? = (timedelta\(\w+=)?[\d., ()*]+")
 _SQL = re.compile(r"\b(SELECT|UPDATE|INSERT|DELETE|WHERE|JOIN|AND|ORDER BY) |redis\.call\(")
 _IN_SQL: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
     (re.compile(pattern), new)
@@ -55,7 +56,7 @@ class Mutant:
     end: int
     new: str
     function: str
-    """The qualified name of the function around it; empty in the body of a module or class."""
+    """Its file and name; empty in the body of a module or class, and in the defaults of arguments."""
 
     @property
     def line(self) -> int:
@@ -63,7 +64,9 @@ class Mutant:
 
     @property
     def mutated(self) -> bytes:
-        return self.source[: self.start] + self.new.encode() + self.source[self.end :]
+        """With as many lines, for functions are found by their lines."""
+        lines = self.source[self.start : self.end].count(b"\n") - self.new.count("\n")
+        return self.source[: self.start] + self.new.encode() + b"\n" * lines + self.source[self.end :]
 
     def compiles(self) -> bool:
         try:
@@ -73,8 +76,18 @@ class Mutant:
         return True
 
 
+def marked(path: str, source: bytes) -> bytes:
+    """The module whose functions add their names to the set `sys.reached`."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            mark = f'__import__("sys").__dict__.setdefault("reached", set()).add("{path}:{node.name}")'
+            node.body.insert(ast.get_docstring(node) is not None, ast.parse(mark).body[0])
+    return ast.unparse(tree).encode()
+
+
 def mutants(path: str, source: bytes) -> list[Mutant]:
-    """All mutants of a module, but for annotations, docstrings, logging, and constants such as `BATCH = 2_000`.
+    """All mutants of a module, but for annotations, docstrings, logging, and measures such as `BATCH = 2_000`.
 
     Not of `fault_points`, which do nothing in production, and of `TYPE_CHECKING`.
     """
@@ -126,7 +139,7 @@ def mutants(path: str, source: bytes) -> list[Mutant]:
             case ast.Call(func=ast.Attribute(value=ast.Name(id="transaction"), attr="atomic")):
                 yield *span(node), "__import__('contextlib').nullcontext()"
 
-    def visit(node: ast.AST, scope: str, function: str) -> Iterator[Mutant]:
+    def visit(node: ast.AST, function: str) -> Iterator[Mutant]:
         match node:
             case ast.Expr(value=ast.Constant()) | ast.Assign(targets=[ast.Name(id="__all__")]):
                 return
@@ -136,17 +149,17 @@ def mutants(path: str, source: bytes) -> list[Mutant]:
                 return
             case ast.If(test=ast.Name(id="TYPE_CHECKING")):
                 return
-            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=int() | float())) if name.isupper():
+            case ast.Assign() if _MEASURE.fullmatch(ast.unparse(node)):
                 return
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-                scope, function = f"{scope}{name}.<locals>.", f"{scope}{name}"
-            case ast.ClassDef(name=name):
-                scope, function = f"{scope}{name}.", ""
+                function = f"{path}:{name}"
+            case ast.ClassDef() | ast.arguments():
+                function = ""
         yield from (Mutant(path, source, *change, function) for change in changes(node))
         for field, value in ast.iter_fields(node):
             if field not in ("annotation", "returns", "decorator_list") and not isinstance(node, ast.JoinedStr):
                 for child in value if isinstance(value, list) else [value]:
                     if isinstance(child, ast.AST):
-                        yield from visit(child, scope, function)
+                        yield from visit(child, function)
 
-    return [mutant for mutant in visit(ast.parse(source), "", "") if mutant.compiles()]
+    return [mutant for mutant in visit(ast.parse(source), "") if mutant.compiles()]
