@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field
+from typing import Any, ClassVar
 
 from config.environment import env
 from config.processes.commands import print_line
@@ -42,6 +43,8 @@ class Child:
     ready_check: Callable[[], bool] | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
     on_line: Callable[[str, str], None] = print_line
+    popen: ClassVar[Any] = subprocess.Popen
+    """Tests start it otherwise."""
     _ready: threading.Event = field(default_factory=threading.Event, init=False)
     _process: subprocess.Popen[str] | None = field(default=None, init=False)
     _listener: threading.Thread | None = field(default=None, init=False)
@@ -49,7 +52,7 @@ class Child:
     def start(self) -> None:
         """Start or restart it, in a new session: Ctrl-C reaches only us, and we stop the children in order."""
         self._ready.clear()
-        self._process = subprocess.Popen(
+        self._process = self.popen(
             self.command,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -58,7 +61,7 @@ class Child:
             errors="replace",
             start_new_session=True,
             env={**os.environ, **self.environment, "PYTHONUNBUFFERED": "1"},
-            preexec_fn=_die_with_parent if _prctl else None,
+            preexec_fn=die_with_parent if _prctl else None,
         )
         self._listener = threading.Thread(target=self._listen, args=[self._process], daemon=True)
         self._listener.start()
@@ -106,7 +109,7 @@ class Child:
                     self._ready.set()
 
 
-def _die_with_parent() -> None:
+def die_with_parent() -> None:
     """Runs in the child before exec. After a `kill -9` of us, it must not keep the port."""
     if _prctl:
         _prctl(_DIE_WITH_PARENT, signal.SIGTERM)

@@ -22,6 +22,7 @@ from pytest_django import Settings
 from people.models import User
 from tests import migrated
 from tests.make import make_user, signed_in
+from tests.zygote import Zygote
 from work.broker import fair_queue
 
 # Tests make databases, and rows without triggers. Carillon's own role may neither. The engine of tests need not survive
@@ -75,6 +76,12 @@ def django_db_modify_db_settings() -> None:
     """The database of tests is a copy, whose migrations need not run again."""
     if configured.DATABASES["default"]["USER"] == "postgres":
         configured.DATABASES["default"]["TEST"] |= {"TEMPLATE": migrated.template(), "MIGRATE": False}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def zygote() -> Iterator[None]:
+    with Zygote():
+        yield
 
 
 @pytest.fixture(autouse=True)
