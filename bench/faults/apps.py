@@ -117,18 +117,18 @@ def _cut_connections() -> None:
     """Cut the line to PostgreSQL now and then, before, while or after it commits a claim or a settlement."""
     from common.database import postgres
 
-    execute, rng, directory = postgres.execute, random.Random(os.getpid()), os.environ["CARILLON_FAULT_POINTS"]
+    execute = postgres.execute
 
     def cut(line: socket.socket) -> None:
         with line, suppress(OSError):
             line.shutdown(socket.SHUT_RDWR)
-        open(f"{directory}/taken-cut-{os.getpid()}", "w").close()
+        open(f"{os.environ['CARILLON_FAULT_POINTS']}/taken-cut-{os.getpid()}", "w").close()
 
     def execute_and_cut(statement: str, values: Any, on: BaseDatabaseWrapper | None = None) -> Any:
         database = on or connection
-        if database.connection is not None and rng.random() < 0.05:
+        if database.connection is not None and random.random() < 0.05:
             line = socket.socket(fileno=os.dup(database.connection.fileno()))
-            threading.Timer(rng.uniform(0.0, 0.01), cut, [line]).start()
+            threading.Timer(random.uniform(0.0, 0.01), cut, [line]).start()
         return execute(statement, values, on)
 
     postgres.execute = execute_and_cut

@@ -68,7 +68,7 @@ def engines() -> None:
 
 def play(*arguments: str) -> Cells:
     """The cells that ran, by number."""
-    done = run("bench.faults", "--json", "--pool", POOL, *arguments)
+    done = run("tests.process.bench.forked_faults", "--json", "--pool", POOL, *arguments)
     last = done.stdout.rstrip().rpartition("\n")[2]
     assert last.startswith("{"), f"It broke off: {done.stdout}\n{done.stderr}"
     cells: Cells = json.loads(last)["ours"]
