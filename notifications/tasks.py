@@ -56,7 +56,9 @@ _ALSO = """
 NOTIFICATIONS = Retention("notifications", "HISTORY_KEPT_DAYS", "notifications_notification", _WHERE, _ALSO)
 
 
-prune_history = shared_task(name="notifications.prune_history", ignore_result=True)(NOTIFICATIONS.prune)
+@shared_task(name="notifications.prune_history", ignore_result=True)
+def prune_history() -> int:
+    return NOTIFICATIONS.prune()
 
 
 @shared_task(name="notifications.prune_changes")

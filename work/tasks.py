@@ -52,8 +52,12 @@ rescue = shared_task(name="work.rescue", ignore_result=True, store_errors_even_i
 periodic.NEEDED["work.rescue"] = rescuing.needed
 
 count_tries = shared_task(name="work.count_tries", ignore_result=True)(totals.count)
-prune_interventions = shared_task(name="work.prune_interventions", ignore_result=True)(dead_letters.INTERVENTIONS.prune)
 back_up = shared_task(name="work.back_up", ignore_result=True)(newest.start_if_due)
+
+
+@shared_task(name="work.prune_interventions", ignore_result=True)
+def prune_interventions() -> int:
+    return dead_letters.INTERVENTIONS.prune()
 
 
 @shared_task(

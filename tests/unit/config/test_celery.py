@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 from celery.concurrency.thread import TaskPool
 
-from config.celery import end_threads_at_signals
+from config.celery import app, end_threads_at_signals
 
 
 def test_a_pool_can_be_stopped_by_a_signal_that_comes_while_it_takes_a_task() -> None:
@@ -19,3 +19,9 @@ def test_a_pool_can_be_stopped_by_a_signal_that_comes_while_it_takes_a_task() ->
     thread.start()
     thread.join(10)
     assert not thread.is_alive()
+
+
+def test_each_periodic_task_takes_the_arguments_with_which_beat_sends_it() -> None:
+    app.loader.import_default_modules()
+    for entry in app.conf.beat_schedule.values():
+        app.tasks[entry["task"]].__header__(*entry.get("args", ()))  # `apply_async` calls it first
