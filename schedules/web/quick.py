@@ -1,5 +1,6 @@
 """Quick add: a reminder from one line, above the list, the agenda and the calendar."""
 
+from datetime import timedelta
 from typing import Any
 from urllib.parse import urlencode
 
@@ -17,6 +18,7 @@ from people.user_lock import with_user_lock
 from schedules.changes import editing
 from schedules.firing import fire
 from schedules.inputs import quick_add
+from schedules.inputs.quick_add import Reading
 from schedules.inputs.reminder_form import ReminderForm
 from schedules.models import Schedule
 from schedules.web import typed
@@ -46,12 +48,13 @@ def add(request: PersonRequest) -> HttpResponse:
     """Create the reminder of a line, on the channels for new ones. A line that is not enough leads to the form."""
     now, line = fire.read_clock().now, request.POST.get("quick", "")
     zone = request.POST.get("time_zone", request.user.time_zone)
-    # Sent twice, it makes one; another line of the same page makes another.
     page = as_uuid(request.POST.get("made_as", "")) or uuid7()
     made_as = child(page, f"{request.user.pk} {line}")
-    if (made := Schedule.objects.filter(id=made_as).first()) and not made.deleted_at:
-        return _lead(request, _back(request, made))
+    made = Schedule.objects.filter(id=made_as).first()
     reading = quick_add.read(line, zone, now, needs_title=True, country=request.user.public_holidays)
+    # Sent twice, it makes one; another line of the same page, or a line that means another time by now, makes another.
+    if made and not made.deleted_at and (reading.error or _is_next(made, reading)):
+        return _lead(request, _back(request, made))
     if reading.error:
         if request.htmx:
             return render(request, "schedules/_understood.html", {"reading": reading})
@@ -72,6 +75,13 @@ def context(request: PersonRequest) -> dict[str, Any]:
     """The context of a page with the line: the id for its next reminder, and the reminder that was just added."""
     added = Schedule.objects.for_user(request.user).written(request.GET.get("added", ""))
     return {"made_as": uuid7(), "added": added}
+
+
+def _is_next(made: Schedule, reading: Reading) -> bool:
+    """Whether it fires next when the line says. “In 5 minutes” may have meant the minute before."""
+    if made.next_fire_at is None or reading.next is None:
+        return False
+    return abs(reading.next - made.next_fire_at) <= timedelta(minutes=1)
 
 
 def _form(line: str) -> str:

@@ -177,6 +177,16 @@ def test_a_line_that_is_sent_again_makes_one_reminder_also_in_the_next_minute(
     assert Schedule.objects.count() == 1
 
 
+@pytest.mark.parametrize("line", ["tea in 5 minutes", "tea every 20 minutes", "tea at 15:00"])
+def test_a_line_that_means_another_time_by_now_makes_another_reminder(browser: Client, berlin: User, line: str) -> None:
+    make_channel(berlin)
+    form = {"quick": line, "made_as": str(uuid7())}  # the browser's Back shows the page with its id again
+    for later in (0, 3, 60 * 24):
+        with clock_at(NOON + timedelta(minutes=later)):
+            browser.post("/reminders/quick/add/", form)
+    assert Schedule.objects.count() == 2 + ("15:00" not in line)
+
+
 def test_a_line_that_is_sent_again_once_its_reminder_is_deleted_makes_another(browser: Client, berlin: User) -> None:
     make_channel(berlin)
     form = {"quick": "tea tomorrow 9:00", "made_as": str(uuid7())}
