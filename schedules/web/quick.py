@@ -18,7 +18,6 @@ from people.user_lock import with_user_lock
 from schedules.changes import editing
 from schedules.firing import fire
 from schedules.inputs import quick_add
-from schedules.inputs.quick_add import Reading
 from schedules.inputs.reminder_form import ReminderForm
 from schedules.models import Schedule
 from schedules.web import typed
@@ -48,17 +47,18 @@ def add(request: PersonRequest) -> HttpResponse:
     """Create the reminder of a line, on the channels for new ones. A line that is not enough leads to the form."""
     now, line = fire.read_clock().now, request.POST.get("quick", "")
     zone = request.POST.get("time_zone", request.user.time_zone)
-    page = as_uuid(request.POST.get("made_as", "")) or uuid7()
-    made_as = child(page, f"{request.user.pk} {line}")
-    made = Schedule.objects.filter(id=made_as).first()
     reading = quick_add.read(line, zone, now, needs_title=True, country=request.user.public_holidays)
-    # Sent twice, it makes one; another line of the same page, or a line that means another time by now, makes another.
-    if made and not made.deleted_at and (reading.error or _is_next(made, reading)):
-        return _lead(request, _back(request, made))
     if reading.error:
         if request.htmx:
             return render(request, "schedules/_understood.html", {"reading": reading})
         return redirect(_form(line))
+    page, at = as_uuid(request.POST.get("made_as", "")) or uuid7(), reading.next or now
+    # Sent twice, it makes one. “In 5 minutes” may have meant the minute before.
+    ids = [child(page, f"{request.user.pk} {line} {one}") for one in (at, at - timedelta(minutes=1))]
+    made = Schedule.objects.in_bulk(ids)
+    for one in made.values():
+        if not one.deleted_at:
+            return _lead(request, _back(request, one))
     empty = ReminderForm(user=request.user, now=now, filled=reading.fields | {"made_as": page})
     values = {name: empty.get_initial_for_field(field, name) for name, field in empty.fields.items()}
     form = ReminderForm(values, user=request.user, now=now)
@@ -67,7 +67,7 @@ def add(request: PersonRequest) -> HttpResponse:
             messages.error(request, " ".join(map(str, errors)))
         return _lead(request, _form(line))
     schedule = form.as_schedule()
-    schedule.id = made_as if made is None else uuid7()
+    schedule.id = uuid7() if ids[0] in made else ids[0]
     return _lead(request, _back(request, editing.create(schedule, form.ordered(), now)))
 
 
@@ -75,13 +75,6 @@ def context(request: PersonRequest) -> dict[str, Any]:
     """The context of a page with the line: the id for its next reminder, and the reminder that was just added."""
     added = Schedule.objects.for_user(request.user).written(request.GET.get("added", ""))
     return {"made_as": uuid7(), "added": added}
-
-
-def _is_next(made: Schedule, reading: Reading) -> bool:
-    """Whether it fires next when the line says. “In 5 minutes” may have meant the minute before."""
-    if made.next_fire_at is None or reading.next is None:
-        return False
-    return abs(reading.next - made.next_fire_at) <= timedelta(minutes=1)
 
 
 def _form(line: str) -> str:
