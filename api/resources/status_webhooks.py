@@ -208,7 +208,7 @@ def _unverified(request: ApiRequest, webhook_id: UUID) -> Channel:
 
 def _check(request: ApiRequest, body: FormBody, *forms: Form) -> None:
     # The answer to an Idempotency-Key is kept in the transaction of the operation.
-    visits = HEADER not in request.headers
+    visits = HEADER not in request.headers and not body.wrong
     require_valid(body, *forms, check=partial(address_checks.are_valid, request.auth.user_id, *forms, visits=visits))
 
 

@@ -161,7 +161,7 @@ def cleaned(body: NewChannel, user: User, *, visits: bool) -> tuple[Mapping[str,
     provider = existing(providers.find(body.kind), body, str(providers.UnknownProvider(body.kind)))
     details, label = provider.form(body.fields), LabelForm({"label": body.label})
     refuse_unknown(body, body.fields, provider.form.base_fields)
-    check = partial(address_checks.are_valid, user.pk, details, label, visits=visits)
+    check = partial(address_checks.are_valid, user.pk, details, label, visits=visits and not body.wrong)
     require_valid(body, label, fields=details, check=check)
     return details.cleaned_data, label.cleaned_data["label"]
 
@@ -192,7 +192,7 @@ def changed(body: ChannelPatch, channel: Channel, user: User) -> tuple[Destinati
         # An empty secret is kept; a separate field deletes it.
         typed |= {name: "", f"drop_{name}": True} if value is None else {name: value}
     details = change_form(typed, provider, stored)
-    check = partial(address_checks.are_valid, user.pk, details, settings)
+    check = partial(address_checks.are_valid, user.pk, details, settings, visits=not body.wrong)
     require_valid(body, settings, fields=details, check=check)
     return provider.update(stored, details.cleaned_data), settings.cleaned_data
 

@@ -14,6 +14,7 @@ from django.http import HttpResponse
 from api.protocol.fields import FormBody
 from api.resources.transfer import load
 from api.v1 import api as api_of_v1
+from common.redis import rate_limiter
 from events.models import Rule, Topic
 from notifications.models import Channel
 from people import teams
@@ -309,6 +310,26 @@ def test_each_operation_whose_body_a_form_checks_tells_what_is_wrong_in_it(api: 
                     url = re.sub(r"{(\w+:)?(\w+)}", lambda one: str(made[one[2]]), prefix + path)
                     [method] = operation.methods
                     assert told(api(method, url, {"colour": "red"}))["colour"] == "extra_forbidden", (method, url)
+
+
+def test_no_address_is_visited_for_a_request_that_is_refused_anyway(
+    api: Api, ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    visited: list[str] = []
+    monkeypatch.setattr(rate_limiter, "allows", lambda key, *_: visited.append(key))  # None: not now
+    posts = {"url": "https://example.org/hook", "types": ["delivery.*"]}
+    webhook = api.post("/status-webhooks", posts, Idempotency_Key="1").json()["id"]
+    new = {"url": "https://example.org/new"}
+    for method, path, body, wrong in (
+        ("POST", "/channels", {"kind": "webhook", "fields": new}, {"colour": "red"}),
+        ("PATCH", f"/channels/{make_channel(ada, 'webhook').id}", {"fields": new}, {"label": 5}),
+        ("POST", "/status-webhooks", posts, {"label": 5}),
+        ("PATCH", f"/status-webhooks/{webhook}", new, {"types": 5}),
+    ):
+        assert list(told(api(method, path, body | wrong))) == list(wrong)
+        assert not visited
+        assert api(method, path, body).status_code < 300
+        assert visited.pop() == "visit:example.org"
 
 
 def test_all_that_is_wrong_in_an_entry_of_a_file_is_told_at_once(ada: User) -> None:
