@@ -52,8 +52,9 @@ def add(request: PersonRequest) -> HttpResponse:
         if request.htmx:
             return render(request, "schedules/_understood.html", {"reading": reading})
         return redirect(_form(line))
-    page, at = as_uuid(request.POST.get("made_as", "")) or uuid7(), reading.next or now
+    page = as_uuid(request.POST.get("made_as", "")) or uuid7()
     # Sent twice, it makes one. “In 5 minutes” may have meant the minute before.
+    at = (reading.next or now).replace(second=0)
     ids = [child(page, f"{request.user.pk} {line} {one}") for one in (at, at - timedelta(minutes=1))]
     made = Schedule.objects.in_bulk(ids)
     for one in made.values():

@@ -164,7 +164,13 @@ def test_a_line_above_each_view_creates_a_reminder_and_can_be_undone(browser: Cl
 
 @pytest.mark.parametrize(
     "line",
-    ["tea in 5 minutes", "tea every 20 minutes", "tea every Sunday 18:00 5 times", "camp 12 to 16 June"],
+    [
+        "tea in 5 minutes",
+        "tea in 9 seconds",
+        "tea every 20 minutes",
+        "tea every Sunday 18:00 5 times",
+        "camp 12 to 16 June",
+    ],
 )
 def test_a_line_that_is_sent_again_makes_one_reminder_also_in_the_next_minute(
     browser: Client, berlin: User, line: str
