@@ -24,11 +24,14 @@ from pydantic import (
     PrivateAttr,
     StringConstraints,
     ValidationError as WrongFields,
+    ValidatorFunctionWrapHandler,
     WithJsonSchema as Shown,
+    WrapValidator,
     create_model,
     model_validator,
 )
 from pydantic.fields import FieldInfo
+from pydantic_core import PydanticKnownError
 
 from api.protocol.words import MOST_ERRORS, FieldError, field_errors
 from common.times.dates import rfc3339
@@ -221,6 +224,18 @@ def require(holds: Callable[[Any], object], detail: str) -> AfterValidator:
         return value
 
     return AfterValidator(checked)
+
+
+def one_error(kind: Any, **context: str) -> WrapValidator:
+    """For a choice of types: one error of pydantic's, instead of one for each of them, at a path that no body has."""
+
+    def checked(value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
+        try:
+            return validate(value)
+        except WrongFields:
+            raise PydanticKnownError(kind, context or None) from None
+
+    return WrapValidator(checked)
 
 
 NUL = "This contains the character NUL. Remove it."

@@ -13,7 +13,7 @@ from pydantic import BaseModel, FailFast, Field, model_validator
 from api.protocol import paging, versions
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, documents, fields_of, of
-from api.protocol.fields import Body, FormBody, Instant, Partial, Replacement, Texts, limited, one_of, shows
+from api.protocol.fields import Body, FormBody, Instant, Partial, Replacement, Texts, limited, one_error, one_of, shows
 from api.protocol.problems import FieldError, invalid, require_unchanged, require_valid
 from api.resources.event_bodies import Data, StoredId, Type
 from api.resources.notifications import Length, ReasonDocument, reason
@@ -59,7 +59,7 @@ class ConditionBody(Body):
         description="How the field is compared with `value`; `exists` needs none.",
         json_schema_extra={"enum": [*OPERATORS]},
     )
-    value: str | int | float | bool | None = Field(
+    value: Annotated[str | int | float | bool | None, one_error("string_type")] = Field(
         "", description=f'At most {LONGEST_VALUE} characters long. Compared by what it says: `100` equals `"100"`.'
     )
 

@@ -10,7 +10,7 @@ from django.forms.utils import pretty_name
 from pydantic import BaseModel, Field
 
 from api.protocol.answers import fields_of, of
-from api.protocol.fields import FewNames, FormBody, Instant, Partial, Replacement, limited, one_of
+from api.protocol.fields import FewNames, FormBody, Instant, Partial, Replacement, limited, one_error, one_of
 from api.protocol.problems import FieldError, invalid, require_valid
 from api.resources.notifications import ReasonDocument, reason
 from notifications import providers
@@ -115,7 +115,7 @@ class NewChannel(FormBody):
         json_schema_extra={"enum": [provider.kind for provider in providers.all()]},
     )
     label: str = Field("", description="Without one, the name of the kind.")
-    fields: Annotated[dict[str, str | int], FewNames] = Field(
+    fields: Annotated[dict[str, Annotated[str | int, one_error("string_type")]], FewNames] = Field(
         {}, description="The fields of its kind, secrets among them."
     )
 
@@ -135,7 +135,7 @@ class ChannelPatch(Partial, Replacement):
         description="Seconds after the first try; null: its kind's own policy.",
         json_schema_extra={"enum": [None, *Channel.GiveUp.values]},
     )
-    fields: Annotated[dict[str, str | int | bool | None], FewNames] = Field(
+    fields: Annotated[dict[str, Annotated[str | int | bool | None, one_error("string_type")]], FewNames] = Field(
         description="Null deletes an optional value."
     )
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, FailFast, Field
 
-from api.protocol.fields import Body, FormBody, Instant, Partial
+from api.protocol.fields import Body, FormBody, Instant, Partial, one_error
 from api.protocol.problems import FORM_NAMES, FieldError
 from schedules import rules
 from schedules.inputs.timing_form import TimingForm
@@ -61,7 +61,9 @@ class Weekly(Daily):
 
 
 class Monthly(Daily):
-    day: int | Literal["last"] = Field(description="The day of the month, from 1 to 31, or its last.")
+    day: Annotated[int | Literal["last"], one_error("literal_error", expected="1 to 31, last")] = Field(
+        description="The day of the month, from 1 to 31, or its last."
+    )
     short: Literal["last", "skip"] = Field("last", description="What a month without that day does.")
 
 

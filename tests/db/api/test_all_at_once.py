@@ -166,6 +166,22 @@ NEW: list[tuple[str, dict[str, Any], dict[str, str]]] = [
         {"label": "string_type", "use": "extra_forbidden", "fields.colour": "", "fields.url": ""},
     ),
     ("/channels", {"kind": "pigeon", "label": "x" * 81}, {"kind": "", "label": "max_length"}),
+    # One error for what may be of several types.
+    ("/channels", {"kind": "webhook", "fields": {"url": []}}, {"fields.url": "string_type"}),
+    (
+        "/rules",
+        {"name": "R", "type_pattern": "*", "title": "T", "channel_ids": [UNKNOWN], "conditions": [{"value": []}]},
+        {
+            **dict.fromkeys(("conditions.0.field", "conditions.0.operator"), "missing"),
+            "conditions.0.value": "string_type",
+            "channel_ids": "invalid_choice",
+        },
+    ),
+    (
+        "/schedules",
+        {"title": "T", "timing": {"monthly": {"day": "first", "time": "09:00"}}, "channel_ids": [UNKNOWN]},
+        {"timing.monthly.day": "literal_error", "channel_ids": "invalid_choice"},
+    ),
     (
         "/connections",
         {"kind": "pigeon", "label": "x" * 81, "fields": 5},
