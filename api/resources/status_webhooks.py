@@ -16,7 +16,7 @@ from pydantic import AfterValidator, BaseModel, Field, WithJsonSchema as Shown
 from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of, of, secret_answer
-from api.protocol.fields import Body, FormBody, Instant, Partial, Replacement, Texts, one_of
+from api.protocol.fields import Body, FormBody, Instant, Partial, Replacement, Texts, one_of, require
 from api.protocol.idempotency import HEADER
 from api.protocol.problems import FieldError, conflict, invalid, require_unchanged, require_valid
 from api.resources.channels.documents import disabled_reason
@@ -35,7 +35,10 @@ router = Router(tags=["channels"], auth=Bearer("channels"))
 
 _TYPES = {"type": "array", "items": {"type": "string", "enum": sorted(CHOICES)}, "minItems": 1}
 _ONCE = "It is shown once."
-Types = Annotated[Texts, Shown(_TYPES | {"examples": [["delivery.dead", "schedule.*"]]})]
+_ONE_WORD = "Write each type as one word, such as delivery.*."
+# The form has them as words: it would lose an empty one.
+_WORDS = require(lambda types: all(len(one.split()) == 1 for one in types), _ONE_WORD)
+Types = Annotated[Texts, _WORDS, Shown(_TYPES | {"examples": [["delivery.dead", "schedule.*"]]})]
 
 
 def _one_line_each(headers: dict[str, str]) -> dict[str, str]:

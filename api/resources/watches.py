@@ -1,6 +1,6 @@
 """Watches, which ring when a ping does not come: list, create, read, change, pause, resume, delete and restore them."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import AbstractContextManager
 from functools import partial
 from typing import Annotated, Any, Literal
@@ -159,7 +159,7 @@ def described(
         fields = {name: getattr(watch, name) for name in (*TYPED, "version")} | {"in_order": bool(watch.channel_order)}
     fields |= body.model_dump(include=given - {"timing"})
     fields["time_zone"] = fields.get("time_zone") or user.time_zone or "UTC"
-    typed = _timing(body, watch, fields)
+    typed = _timing(body, watch, given, fields)
     parameters = None if typed is None else typed.parameters
     form = WatchForm(
         form_values(fields), user=user, now=read_clock().now, watch=watch, parameters=parameters, also=also
@@ -168,14 +168,14 @@ def described(
     return form.as_watch(), form.ordered()
 
 
-def _timing(body: WatchBody, watch: Watch | None, fields: dict[str, Any]) -> Typed | None:
+def _timing(body: WatchBody, watch: Watch | None, given: Collection[str], fields: dict[str, Any]) -> Typed | None:
     """The timing, None for a period; `fields` gets its kind."""
     if body.period is not None and body.timing is not None:
         body.refuse(FieldError("timing", "Give a period or a timing, not both.", "one_timing"))
     if body.timing is not None:
         typed = timing.read(body, body.timing, fields["time_zone"])
         fields["period"] = None
-    elif body.period is not None or watch is None or not isinstance(body, WatchPatch):
+    elif body.period is not None or watch is None or "timing" in given:
         fields["kind"] = Watch.SINCE
         return None
     elif watch.period is not None:

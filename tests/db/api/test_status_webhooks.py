@@ -106,6 +106,8 @@ def test_one_that_failures_disabled_can_be_enabled_and_an_operators_cannot(api: 
         ({"types": []}, "types"),
         ({"types": ["delivery.sent"]}, "types"),
         ({"types": "delivery.*"}, "types"),
+        ({"types": ["delivery.*", ""]}, "types"),
+        ({"types": ["delivery.* channel.*"]}, "types"),
         ({"secret": "short"}, "secret"),
         ({"headers": {"Host": "example.org"}}, "headers"),
         ({"headers": {"X: a": "b"}}, "headers"),

@@ -86,6 +86,7 @@ def test_it_is_expected_by_any_rule_that_a_reminder_has(api: Api, body: dict[str
     counted = api("PATCH", path, {"timing": {"interval": {"every": 2, "unit": "hours"}}}).json()
     moved = api("PATCH", path, {"time_zone": "UTC"}).json()
     assert moved["timing"] == counted["timing"]
+    assert wrong_fields(api("PATCH", path, {"timing": None})) == ["period"]
     since = api("PATCH", path, {"period": 3600, "ends_at": None, "excluded": []}).json()
     assert (since["period"], since["timing"], since["ends_at"]) == (3600, None, None)
 
