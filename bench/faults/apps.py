@@ -145,7 +145,7 @@ def _mutate(mutation: str) -> None:
         case "":
             return
         case "no-rescue":
-            rescue.rescue = dict
+            rescue.rescue.__code__ = (lambda: {}).__code__  # the task has been made of the function
         case "no-fence":
             for name in ("_PLAIN", "_PLAIN_MANY", "_SETTLE", "_SETTLE_MANY"):
                 statement = getattr(settlement, name)
