@@ -5,6 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 from datetime import timedelta
 from typing import Any
+from unittest.mock import patch
+from uuid import uuid4
 
 import pytest
 from django.test import Client
@@ -16,13 +18,13 @@ from events.flows.incident import ACKNOWLEDGED, RAISED, RESOLVED
 from events.inbound import alerts
 from events.intake import ledger
 from events.kinds.event import EVENT
-from events.models import Event, FlowEffect, FlowSettings, Run
+from events.models import Event, FlowEffect, FlowSettings, Run, Step
 from events.pure import types
 from events.pure.envelope import Envelope
 from notifications.deliveries import acknowledge
 from notifications.models import Channel, Delivery, Notification
 from people.models import User
-from tests.make import NOON, happen, make_channel, make_delivery, make_user
+from tests.make import NOON, happen, make_channel, make_delivery, make_failed_step, make_user, signed_in
 from work.engine import runner
 from work.engine.runner import TryAgain
 
@@ -263,6 +265,26 @@ def test_the_pages(ada: User, browser: Client, channels: list[Channel]) -> None:
     browser.post(reverse("events:run-end", args=[run.id]))
     assert Run.objects.get().status == "finished"
     assert browser.get(reverse("events:runs")).status_code == 200
+
+
+def test_the_pages_say_what_was_done_once_it_is(ada: User, browser: Client, channels: list[Channel]) -> None:
+    alert(ada, RAISED)
+    run = Run.objects.get()
+    with patch("events.web.runs._is_applied", return_value=True):
+        for act, text in (("acknowledge", "It is acknowledged."), ("resolve", "It is over.")):
+            assert text in browser.post(reverse(f"events:incident-{act}", args=[run.id]), follow=True).text
+
+
+def test_a_failed_step_is_retried_or_skipped_on_the_page_of_its_run(ada: User, browser: Client) -> None:
+    run = Run.objects.create(user=ada, flow="brand", key="llc", correlation_id=uuid4())
+    retried, skipped = make_failed_step(run), make_failed_step(run, key="2")
+    for step, act in ((retried, "retry"), (skipped, "skip")):
+        url = reverse(f"events:step-{act}", args=[step.id])
+        assert url in browser.get(reverse("events:run", args=[run.id])).text
+        assert signed_in().post(url).status_code == 404
+        assert "has not failed" not in browser.post(url, follow=True).text
+        assert "has not failed" in browser.post(url, follow=True).text
+    assert [step.state for step in Step.objects.order_by("key")] == ["pending", "cancelled"]
 
 
 def test_settings_choose_channels_in_order(ada: User, browser: Client) -> None:

@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 from django.test import Client
+from pytest_django import Settings
 
 from people.models import User
 from tests.db.watches.test_pings import HOUR, ping, set_back
@@ -90,3 +91,9 @@ def test_one_is_made_on_the_page_for_a_watch_and_a_tag_and_once_only(browser: Cl
     assert all(badge.url in page for badge in Badge.objects.all())
     assert Badge.objects.get(watch=watch).token in browser.get(f"/watches/{watch.id}/").content.decode()
     assert signed_in().post("/watches/badges/new/", {"watch": str(watch.id)}).status_code == 404
+
+
+def test_a_badge_too_many_is_refused_on_the_page(browser: Client, ada: User, settings: Settings) -> None:
+    watch, settings.MOST_WATCHES = make_watch(ada, []), 0
+    page = browser.post("/watches/badges/new/", {"watch": str(watch.id)}, follow=True).content.decode()
+    assert "You have 0 badges, the limit." in page and not Badge.objects.exists()
