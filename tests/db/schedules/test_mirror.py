@@ -78,6 +78,7 @@ def test_the_next_edit_puts_a_row_right(schedule: Schedule) -> None:
     PeriodicTask.objects.filter(id=schedule.periodic_task_id).delete()
     editing.pause(schedule.id, NOON)
     assert not row(fresh(schedule)).enabled
+    assert [event.what for event in schedule.events.all()] == ["created", "snoozed", "paused"]
 
 
 @pytest.mark.parametrize("delete", [Schedule.delete, lambda schedule: User.delete(schedule.user)])
