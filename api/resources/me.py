@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of, of
-from api.protocol.fields import FewNames, FormBody, Instant, Partial, limited
+from api.protocol.fields import FewNames, FormBody, Instant, Partial, Texts, limited
 from api.protocol.problems import require_valid
 from api.resources.tokens import TokenDocument
 from events.intake import usage
@@ -56,7 +56,7 @@ class Settings(BaseModel):
     time_zone: str = Field(description="Empty: not chosen yet.")
     quiet_from: str | None = Field(description="When quiet hours begin; null: none.", examples=["22:00"])
     quiet_until: str | None = Field(description="When they end.", examples=["07:00"])
-    weekly_hours: Annotated[dict[str, list[str]], FewNames] = Field(
+    weekly_hours: Annotated[dict[str, Texts], FewNames] = Field(
         description="Instead of quiet hours: from when until when messages may come, by day from `mon` to `sun`, on "
         "the next day if `until` is not later; none on other days. Empty: not used.",
         examples=[{"mon": ["08:00", "18:00"], "sat": ["10:00", "12:00"]}],

@@ -16,7 +16,7 @@ from pydantic import AfterValidator, BaseModel, Field, WithJsonSchema as Shown
 from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of, of, secret_answer
-from api.protocol.fields import Body, FormBody, Instant, Partial, Replacement, Texts, one_of, require
+from api.protocol.fields import Body, FewNames, FormBody, Instant, Partial, Replacement, Texts, one_of, require
 from api.protocol.idempotency import HEADER
 from api.protocol.problems import FieldError, conflict, invalid, require_unchanged, require_valid
 from api.resources.channels.documents import disabled_reason
@@ -48,7 +48,7 @@ def _one_line_each(headers: dict[str, str]) -> dict[str, str]:
     return headers
 
 
-Headers = Annotated[dict[str, str], AfterValidator(_one_line_each)]
+Headers = Annotated[dict[str, str], FewNames, AfterValidator(_one_line_each)]
 
 
 class StatusWebhookBody(FormBody):

@@ -169,6 +169,8 @@ def test_only_the_first_of_very_many_wrong_items_is_named(api: Api, inbox: Chann
     body = body_of(channel_ids=[str(inbox.id)]) | {field: [1] * 120_000}
     answer = api.post("/schedules", json.dumps(body, separators=(",", ":")).encode())
     assert [one["field"] for one in is_problem(answer, 422, "invalid")["errors"]] == [f"{field}.0"]
+    answer = api("PATCH", "/me/settings", {"weekly_hours": {"mon": [1] * 80_000}})
+    assert [one["field"] for one in is_problem(answer, 422, "invalid")["errors"]] == ["weekly_hours.mon.0"]
 
 
 @pytest.mark.parametrize(
@@ -182,6 +184,7 @@ def test_only_the_first_of_very_many_wrong_items_is_named(api: Api, inbox: Chann
         ("/schedules", body_of(audience=MANY), "audience"),
         ("/channels", {"kind": "webhook", "fields": MANY}, "fields"),
         ("/connections", {"kind": "github", "fields": MANY}, "fields"),
+        ("/status-webhooks", {"headers": MANY}, "headers"),
         ("/events", [MANY], "0"),
         ("/rules", {"conditions": [MANY]}, "conditions.0"),
     ],
