@@ -5,17 +5,7 @@ from datetime import UTC, datetime, time, timedelta
 
 from django.utils.translation import gettext as _
 
-from schedules.inputs.sentences.days import (
-    ELAPSED,
-    LAST_MINUTE,
-    PARTS,
-    Clock,
-    Day,
-    Step,
-    Times,
-    Timing,
-    later,
-)
+from schedules.inputs.sentences.days import ELAPSED, LAST_MINUTE, PARTS, Clock, Day, Step, Times, Timing, later
 from schedules.inputs.sentences.hints import NotUnderstood
 from schedules.inputs.sentences.sentence import LONGEST, Sentence
 from schedules.rules import InvalidRule, civil, words
@@ -190,11 +180,8 @@ class _Meaning:
             times = [one.within(sentence.part) for one in sentence.times]
             self._fits(all(times))
             return [one for one in times if one is not None]
-        self._check_half(
-            "times",
-            sentence.times,
-            sentence.hours if sentence.hours and sentence.times[0] in sentence.hours else sentence.times,
-        )
+        hours = sentence.hours or ()
+        self._check_half("times", sentence.times, hours if sentence.times[0] in hours else sentence.times)
         return list(sentence.times)
 
     # Questions back.
