@@ -238,6 +238,9 @@ def one_error(kind: Any, **context: str) -> WrapValidator:
     return WrapValidator(checked)
 
 
+Chosen = Annotated[str, require(len, "This is empty. Choose one, or leave it out.")]
+"""One of the choices of a form, which takes an empty text for its default."""
+
 NUL = "This contains the character NUL. Remove it."
 
 

@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field
 from api.protocol.answers import fields_of, of
 from api.protocol.fields import (
     Body,
+    Chosen,
     Data,
     FormBody,
     Instant,
@@ -110,7 +111,7 @@ class ScheduleBody(FormBody):
     excluded: Texts = Field([], description="Dates on which nothing fires.", examples=[["2026-12-25"]])
     max_count: int | None = None
     after_done: bool = False
-    misfire: str = Field("latest", description="If it was missed, send the `latest`, `all`, or none (`skip`).")
+    misfire: Chosen = Field("latest", description="If it was missed, send the `latest`, `all`, or none (`skip`).")
     grace: int = Field(60, description="Seconds of delay that do not count as missed.")
     spread: int = Field(0, description="Maximum delay in seconds, so that not everything is sent at once.")
     stale_after: int | None = Field(None, description="Seconds after which it is not sent any more.")

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from api.protocol import words
 from api.protocol.answers import fields_of, of
-from api.protocol.fields import Body, FewNames, FormBody, Instant, limited
+from api.protocol.fields import Body, Chosen, FewNames, FormBody, Instant, limited
 from api.protocol.problems import FieldError
 from api.resources.notifications import ReasonDocument
 from jobs import kinds
@@ -40,7 +40,7 @@ class JobBody(Body):
     connection_id: str | None = Field(
         None, description="Where the kind uses a connection. For an audience: null, each reader's own counts."
     )
-    on_error: str = Field(
+    on_error: Chosen = Field(
         "daily",
         description="If the check fails: tell me once a day (`daily`), tell me `after` several failures, or `send` it.",
     )

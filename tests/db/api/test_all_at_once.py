@@ -89,6 +89,15 @@ NEW: list[tuple[str, dict[str, Any], dict[str, str]]] = [
             "job.payload.expression": "required",
         },
     ),
+    # An empty one would become the default.
+    (
+        "/schedules",
+        {
+            **{"title": "T", "timing": DAILY, "channel_ids": [UNKNOWN], "misfire": ""},
+            "job": {"kind": "web_value", "on_error": "", "payload": {"url": "https://a.example", "expression": "a"}},
+        },
+        {"misfire": "value_error", "job.on_error": "value_error", "channel_ids": "invalid_choice"},
+    ),
     # No consequence: whether there must be channels, or an order, depends on what is wrong.
     (
         "/schedules",
