@@ -127,11 +127,10 @@ def test_a_watch_that_is_locked_delays_no_other(ada: User) -> None:
     with Web() as web, ThreadPoolExecutor(1) as pool:
         assert [web.ask("GET", f"/ping/{one.token}").status for one in (held, other)] == [200, 200]
         with locked("watches_watch", held.id):
-            waiting, began = pool.submit(web.ask, "GET", f"/ping/{held.token}"), time.monotonic()
+            waiting = pool.submit(web.ask, "GET", f"/ping/{held.token}")  # it is tried again for 5 s
             for _ in range(10):
                 time.sleep(0.02)
                 assert web.ask("GET", f"/ping/{other.token}").status == 200
-            assert time.monotonic() - began < 0.9  # the web process waits for a lock for a second
             assert not waiting.done()
         assert waiting.result().status == 200
         with locked("watches_watch", held.id):
