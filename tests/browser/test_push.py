@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 from django.utils import timezone
-from playwright.sync_api import Browser, BrowserContext, CDPSession, Page, expect
+from playwright.sync_api import Browser, BrowserContext, CDPSession, Page, expect, sync_playwright
 
 from common.templatetags.clock import relative
 from demo.installation import Installation, wait_until
 from demo.receivers import HTTPReceiver, web_push
-from tests.browser.conftest import PATIENCE, accessible, fits
+from tests.browser.conftest import PATIENCE, accessible, fits, launched, whole_browser
 from tests.browser.test_channels import sign_up
 
 pytestmark = pytest.mark.browser
@@ -49,6 +49,12 @@ RUN_NOW = """async (reminder) => {
             const form = new DOMParser().parseFromString(text, "text/html").querySelector('form[action$="/run/"]');
             await fetch(form.action, { method: "POST", body: new URLSearchParams(new FormData(form)) });
         }"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright, launched(playwright, whole_browser()) as chromium:
+        yield chromium
 
 
 @pytest.fixture
