@@ -7,7 +7,7 @@ from api.reference import reference
 from api.v1 import api
 from config.admin import site
 from config.web.health import clock, health, metrics, queues
-from jobs.admin import job
+from jobs.admin import kinds as job_kinds
 from schedules.admin import outages, upcoming
 from work.admin import health as health_page
 
@@ -18,7 +18,7 @@ handler500 = "config.web.unavailable.server_error"
 urlpatterns = [
     path("admin/outages/", admin.site.admin_view(outages.screen), name="outages"),
     path("admin/health/", admin.site.admin_view(health_page.screen), name="work-health"),
-    path("admin/job-kinds/", admin.site.admin_view(job.kinds_page), name="job-kinds"),
+    path("admin/job-kinds/", admin.site.admin_view(job_kinds.screen), name="job-kinds"),
     path("admin/upcoming/", admin.site.admin_view(upcoming.screen), name="upcoming"),
     path("admin/", admin.site.urls),
     path("healthz", health, name="health"),

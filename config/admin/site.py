@@ -19,7 +19,7 @@ from common.admin import rights
 from common.admin.damaged import SafeAutocomplete
 from common.texts.types import StrOrPromise
 from config.admin import dashboard
-from jobs.admin import job
+from jobs.admin import kinds as job_kinds
 from people.models import Theme, User
 from people.sign_in import second_factor
 from people.web import themes
@@ -127,7 +127,7 @@ def navigation(request: HttpRequest) -> list[dict[str, Any]]:
     ]
     if seen := [tab for tab in _dead_letters() if tab["permission"](request)]:
         now.append(seen[0] | {"title": _("Dead letters"), "icon": "unsubscribe"})
-    setup = [_page(_("Kinds of job"), "category", "job-kinds", job.may_see_kinds), *(_list(*one) for one in _SETUP)]
+    setup = [_page(_("Kinds of job"), "category", "job-kinds", job_kinds.may_see), *(_list(*one) for one in _SETUP)]
     return [
         {"title": _("Now"), "items": now},
         {"title": _("Data"), "separator": True, "items": [_list(*one) for one in _DATA]},

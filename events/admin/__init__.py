@@ -1,3 +1,3 @@
 """Admin pages of events."""
 
-from events.admin import event, owned
+from events.admin import event, flow, owned, rule

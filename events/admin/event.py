@@ -1,26 +1,19 @@
-"""Events with their attempts and effects, digests, runs of flows, their steps, and the dead letters among them."""
+"""Events with their attempts and effects, digests, and the dead letters among them."""
 
-from typing import Any, cast
+from typing import Any
 
 from django.contrib import admin
-from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.utils.translation import gettext as _, gettext_lazy
+from django.utils.translation import gettext_lazy as _
 
 from common.admin import columns
 from common.admin.base import ReadOnlyInline
-from common.admin.filters import newest_filter
 from events.kinds.digest import DIGEST
 from events.kinds.event import EVENT
-from events.kinds.step import STEP
-from events.models import DeadDigest, DeadLetter, Digest, Effect, Event, FailedStep, FlowEffect, Run, Step
-from events.runs import changes
+from events.models import DeadDigest, DeadLetter, Digest, Effect, Event
 from notifications.admin import cells
-from people.admin.user import OwnedAdmin, to_person
-from people.models import User
 from work.admin.dead_letter import DeadLetterAdmin
 from work.admin.rows import WorkAdmin
-from work.dead_letters import Who
 
 
 class EffectInline(ReadOnlyInline):
@@ -29,33 +22,33 @@ class EffectInline(ReadOnlyInline):
     ordering = ("id",)
     related = ("rule", "digest")
 
-    why = columns.column(gettext_lazy("reason"), "reason")
-    notification = columns.column(gettext_lazy("notification"), "notified_in", cells.to_notification)
+    why = columns.column(_("reason"), "reason")
+    notification = columns.column(_("notification"), "notified_in", cells.to_notification)
 
-    by_rule = columns.column(
-        gettext_lazy("rule"), "", lambda row: columns.to_row("events.rule", row.rule_id, row.rule.name)
-    )
+    by_rule = columns.column(_("rule"), "", lambda row: columns.to_row("events.rule", row.rule_id, row.rule.name))
 
 
 class EventRecord(WorkAdmin):
+    """The common part of events and dead letters."""
+
     kind = EVENT
     about = (("type", "source"), ("person", "occurred"), "trace", "topic", "data")
     technical = (("key", "hops"), "cause")
     search_ids = ("correlation_id",)
-    search_help_text = gettext_lazy("A correlation id, or an idempotency key.")
+    search_help_text = _("A correlation id, or an idempotency key.")
 
     def get_inlines(self, request: HttpRequest, obj: Any) -> list[Any]:
         return [*super().get_inlines(request, obj), EffectInline]
 
-    trace = columns.column(gettext_lazy("trace"), "", cells.trace)
+    trace = columns.column(_("trace"), "", cells.trace)
 
-    occurred = columns.instant_column(gettext_lazy("occurred"), "occurred_at")
+    occurred = columns.instant_column(_("occurred"), "occurred_at")
 
 
 @admin.register(Event)
 class EventAdmin(EventRecord):
     list_display = ("type", "state_label", "why", "source", "person", "occurred", "tries", "available")
-    empty_text = gettext_lazy("No event was published yet.")
+    empty_text = _("No event was published yet.")
 
 
 @admin.register(DeadLetter)
@@ -70,112 +63,18 @@ class DigestRecord(WorkAdmin):
     technical = (("notification_id", "hops"), "cause")
     related = ("user", "rule")
     search_ids = ("notification_id",)
-    search_help_text = gettext_lazy("The id of a digest, or of its notification.")
+    search_help_text = _("The id of a digest, or of its notification.")
 
-    rule_name = columns.column(gettext_lazy("rule"), "rule.name")
+    rule_name = columns.column(_("rule"), "rule.name")
 
 
 @admin.register(Digest)
 class DigestAdmin(DigestRecord):
     list_display = ("rule_name", "state_label", "why", "person", "gathered", "available", "settled")
-    empty_text = gettext_lazy("No rule has gathered events yet.")
+    empty_text = _("No rule has gathered events yet.")
 
 
 @admin.register(DeadDigest)
 class DeadDigestAdmin(DeadLetterAdmin, DigestRecord):
     list_display = ("rule_name", "state_label", "why", "person", "gathered", "settled", "tries", "replays")
     newest = ("rule_name", "person", "why", "settled")
-
-
-class StepInline(ReadOnlyInline):
-    model = Step
-    fields = ("name", "step_key", "state", "why", "tries")
-    per_page = 20
-
-    step_key = columns.column(gettext_lazy("key"), "key", columns.short)
-    why = columns.column(gettext_lazy("reason"), "reason", columns.short)
-    name = columns.column(gettext_lazy("step"), "", lambda row: columns.to_row("events.step", row.pk, row.name))
-
-
-class RunEffectInline(ReadOnlyInline):
-    model = FlowEffect
-    fields = ("when", "type", "outcome", "why")
-    ordering = ("-id",)
-    per_page = 20
-    related = ("event",)
-    deferred = ("event__data",)
-
-    when = columns.instant_column(gettext_lazy("when"), "at")
-    why = columns.column(gettext_lazy("why"), "reason")
-
-    type = columns.column(
-        gettext_lazy("type of event"), "event", lambda event: columns.to_row("events.event", event.pk, event.type)
-    )
-
-
-@admin.register(Run)
-class RunAdmin(OwnedAdmin):
-    list_display = ("flow", "key_short", "person", "state_label", "why", "applied", "changed")
-    list_disable_select_all = True  # each is ended in its own transaction
-    list_filter = (newest_filter("status", lambda: list(Run.Status.choices)),)
-    fieldsets = (
-        columns.section(None, ("flow", "key"), ("person", "state_label"), "why", "trace"),
-        columns.section(gettext_lazy("Now"), "state", ("waits_for", "until"), ("applied", "begun")),
-        columns.section(gettext_lazy("Its row"), ("id", "version"), ("created", "changed")),
-    )
-    inlines = (StepInline, RunEffectInline)
-    empty_text = gettext_lazy("No flow has handled an event yet.")
-    actions = ("end",)
-
-    @admin.action(description=gettext_lazy("End"), permissions=["act"])
-    def end(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        chosen, operator = list(queryset), cast(User, request.user)
-        ended = [run for run in chosen if changes.end(run, Who.of(operator), "")]
-        self.log_many(request, ended, "Ended.")
-        done, skipped = _("%(count)s ended."), _("%(count)s skipped: ended before.")
-        self.tell_changed(request, len(chosen), len(ended), done, skipped)
-
-    person = columns.column(gettext_lazy("owner"), "user", to_person)
-    key_short = columns.column(gettext_lazy("key"), "key", columns.short)
-    why = columns.column(gettext_lazy("reason"), "reason", columns.short)
-    until = columns.instant_column(gettext_lazy("until"), "wait_until")
-    changed = columns.instant_column(gettext_lazy("changed"), "changed_at")
-    state_label = columns.badge(
-        gettext_lazy("state"), "status", {"open": "info", "waiting": "info", "finished": "success", "stopped": "danger"}
-    )
-    trace = columns.column(gettext_lazy("trace"), "", cells.trace)
-
-
-class StepRecord(WorkAdmin):
-    kind = STEP
-    about = (("handler", "step_key"), ("person", "of_run"), "trace", "input", "result")
-    technical = (("hops",), "cause")
-    related = ("user", "run")
-    search_ids = ("run_id",)
-    search_help_text = gettext_lazy("The id of a run, or an idempotency key.")
-
-    step_key = columns.column(gettext_lazy("key"), "key", columns.short)
-    of_run = columns.column(gettext_lazy("run"), "", lambda row: columns.to_row("events.run", row.run_id, str(row.run)))
-    trace = columns.column(gettext_lazy("trace"), "", cells.trace)
-
-
-@admin.register(Step)
-class StepAdmin(StepRecord):
-    list_display = ("handler", "of_run", "state_label", "why", "person", "tries", "available")
-    empty_text = gettext_lazy("No flow has begun a step yet.")
-
-
-@admin.register(FailedStep)
-class FailedStepAdmin(DeadLetterAdmin, StepRecord):
-    list_display = ("handler", "of_run", "state_label", "why", "person", "settled", "tries", "replays")
-    newest = ("handler", "of_run", "why", "settled")
-    actions = (*DeadLetterAdmin.actions, "skip")
-
-    @admin.action(description=gettext_lazy("Skip: let the run go on without"), permissions=["act"])
-    def skip(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        operator = cast(User, request.user)
-        chosen = Step.objects.filter(id__in=list(queryset.values_list("pk", flat=True)))
-        count = chosen.count()
-        changed = changes.skip(chosen, "chosen steps", Who.of(operator), "Skipped.").changed
-        self.log_many(request, Step.objects.filter(id__in=changed), "Skipped.")
-        self.tell_changed(request, count, len(changed), _("%(count)s skipped."), _("%(count)s were none any more."))

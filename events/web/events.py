@@ -1,7 +1,4 @@
-"""A person's events: what came, what followed from each, and handling one again; and the types of events.
-
-Of each type where it goes; people and operators register some.
-"""
+"""A person's events: what came, what followed from each, and handling one again."""
 
 import json
 from collections.abc import Iterable
@@ -9,28 +6,23 @@ from typing import NamedTuple
 from uuid import UUID
 
 from django.contrib import admin, messages
-from django.db.models import Prefetch, Q
+from django.db.models import Prefetch
 from django.http import Http404, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from common.database import paging
-from common.forms.not_possible import shown_in
 from events.flows.incident import ACKNOWLEDGED
-from events.inputs import type_form
-from events.inputs.type_form import TypeForm
 from events.intake import ledger, usage
 from events.intake.trace import Row, Trace, trace
-from events.models import Effect, Event, RegisteredType, Rule
+from events.models import Effect, Event, Rule
 from events.models.event import EventQuerySet
 from events.pure import types
 from events.pure.matching import fits_pattern
 from events.rules.preview import types_seen
-from events.rules.topology import flows_of, topology
-from events.web import topics
-from notifications.deliveries.backlog import COUNTED
-from people.access.requests import PersonRequest, person_action, person_form, person_page, posted
+from events.rules.topology import flows_of
+from people.access.requests import PersonRequest, person_action, person_page
 
 _MOST_DRAWN = 100
 """Rows of a trace that its picture has: a bar for each, over the time of the whole chain."""
@@ -183,66 +175,3 @@ def _bars(of: Trace) -> list[Bar]:
         )
         for number, row in enumerate(rows)
     ]
-
-
-@person_page
-def type_list(request: PersonRequest) -> HttpResponse:
-    result = topology(request.user)
-    context = {
-        "rows": [row for row in result if not row.only_came],
-        "unregistered": [row for row in result if row.only_came],
-        "known": types.TYPES.values(),
-        "counted": COUNTED,
-    }
-    return render(request, "events/type_list.html", context)
-
-
-@person_form
-def type_new(request: PersonRequest) -> HttpResponse:
-    """With `?name=<type>`, for that one."""
-    form = TypeForm(posted(request), request.user)
-    form.initial["name"] = request.GET.get("name", "")[:100]
-    if form.is_valid():
-        with shown_in(form):
-            type = type_form.create(form)
-            messages.success(request, _("“%(name)s” is registered.") % {"name": type.name})
-            return redirect("events:type", type.id)
-    return render(request, "events/type_form.html", {"form": form})
-
-
-@person_page
-def type_detail(request: PersonRequest, type_id: UUID) -> HttpResponse:
-    type = RegisteredType.objects.own(request.user, id=type_id)
-    may_change = not type.is_for_everybody or type_form.may_register_for_all(request.user)
-    return render(request, "events/type.html", {"type": type, "may_change": may_change})
-
-
-@person_form
-def type_edit(request: PersonRequest, type_id: UUID) -> HttpResponse:
-    type = _changeable(request, type_id)
-    form = TypeForm(posted(request), request.user, type)
-    changed = None
-    if form.is_valid() and (changed := topics.save(request, form)) is None:
-        return redirect("events:type", type.id)
-    context = {"form": form, "type": type, "differences": changed}
-    return render(request, "events/type_form.html", context, status=409 if changed else 200)
-
-
-@person_form
-def type_delete(request: PersonRequest, type_id: UUID) -> HttpResponse:
-    type = _changeable(request, type_id)
-    if request.method == "POST":
-        type.delete()
-        messages.success(
-            request, _("“%(name)s” is deleted. Its events are not checked any more.") % {"name": type.name}
-        )
-        return redirect("events:types")
-    return render(request, "events/type_delete.html", {"type": type})
-
-
-def _changeable(request: PersonRequest, type_id: UUID) -> RegisteredType:
-    """Their own, and for staff with the permission also everybody's. Raises Http404."""
-    own = Q(user=request.user)
-    if type_form.may_register_for_all(request.user):
-        own |= Q(user=None)
-    return get_object_or_404(RegisteredType.objects.filter(own), id=type_id)

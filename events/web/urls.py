@@ -4,7 +4,7 @@ from django.urls import path, register_converter
 from django.urls.converters import PathConverter
 
 from events.flows.incident import ACKNOWLEDGED, RESOLVED
-from events.web import events, inbound, rules, runs, topics
+from events.web import events, inbound, rules, runs, topics, types
 
 
 class ChainConverter(PathConverter):
@@ -35,11 +35,11 @@ urlpatterns = [
     path("leave/<str:token>/", topics.leave_by_link, name="leave"),
     path("in/<str:secret>", inbound.inbound_post, name="receive"),
     path("events/", events.event_list, name="list"),
-    path("events/types", events.type_list, name="types"),
-    path("events/types/new", events.type_new, name="type-new"),
-    path("events/types/<uuid:type_id>", events.type_detail, name="type"),
-    path("events/types/<uuid:type_id>/edit", events.type_edit, name="type-edit"),
-    path("events/types/<uuid:type_id>/delete", events.type_delete, name="type-delete"),
+    path("events/types", types.type_list, name="types"),
+    path("events/types/new", types.new, name="type-new"),
+    path("events/types/<uuid:type_id>", types.detail, name="type"),
+    path("events/types/<uuid:type_id>/edit", types.edit, name="type-edit"),
+    path("events/types/<uuid:type_id>/delete", types.delete, name="type-delete"),
     path("events/<uuid:event_id>", events.event_detail, name="event"),
     path("events/<uuid:event_id>/replay", events.event_replay, name="event-replay"),
     path("events/<uuid:event_id>/discard", events.event_discard, name="event-discard"),

@@ -1,29 +1,21 @@
-"""Jobs with their attempts, batches with their progress, the dead letters among them; connections, never a secret.
-
-And the page of the kinds of job, with their queues and what waits.
-"""
+"""Jobs with their attempts, batches with their progress, the dead letters among them; connections, never a secret."""
 
 from typing import Any
 
 from django.contrib import admin
-from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, gettext_lazy as _
-from django.views.decorators.http import require_safe
 
-from common.admin import columns, rights
+from common.admin import columns
 from common.admin.filters import newest_filter
-from common.admin.pages import page
-from common.database.postgres import query
 from common.texts.numbers import grouped
 from common.texts.state_words import labelled, state_word
 from jobs import connections, kinds
 from jobs.batches import progress as batches
 from jobs.batches.kind import BATCH
 from jobs.checks.kind import JOB
-from jobs.checks.recording import queue_of
 from jobs.models import Batch, Connection, DeadBatch, DeadLetter, Job
 from notifications.admin import cells
 from people.admin.user import OwnedAdmin, to_person
@@ -149,37 +141,3 @@ class ConnectionAdmin(OwnedAdmin):
     failing = columns.instant_column(_("failing since"), "failing_since")
     disabled = columns.instant_column(_("disabled"), "disabled_at")
     removed = columns.instant_column(_("removed"), "removed_at")
-
-
-_COUNTED = 10_000
-
-# By the partial indexes of what waits and of dead letters.
-_COUNTS = """
-SELECT kind, queue, count(*) FILTER (WHERE waits) AS waiting, count(*) FILTER (WHERE NOT waits) AS dead FROM (
-       (SELECT kind, queue, true AS waits FROM jobs_job WHERE state = 'pending' AND wake_at IS NOT NULL LIMIT %(most)s)
-       UNION ALL
-       (SELECT kind, queue, false FROM jobs_job WHERE state IN ('dead', 'unknown') LIMIT %(most)s)
-) counted GROUP BY kind, queue
-"""
-
-
-may_see_kinds = rights.may_see("jobs.job")
-
-
-@require_safe
-def kinds_page(request: HttpRequest) -> HttpResponse:
-    """Also kinds and queues that only stored jobs still name."""
-    if not may_see_kinds(request):
-        raise PermissionDenied
-    counts = {(row.kind, row.queue): row for row in query(_COUNTS, {"most": _COUNTED})}
-    connections = {(kind.name, queue_of(kind.name)): kind.connection or columns.NONE for kind in kinds.all()}
-    rows = []
-    for name, queue in [*connections, *sorted(counts.keys() - connections.keys())]:
-        count = counts.get((name, queue))
-        waiting, dead = (0, 0) if count is None else (count.waiting, count.dead)
-        missing = _("not available here") if kinds.find(name) is None else columns.NONE
-        connection = connections.get((name, queue), missing)
-        rows.append([kinds.label(name), name, queue, connection, grouped(waiting), grouped(dead)])
-    headers = [_("Kind"), _("Name"), _("Queue"), _("Connection"), _("Waiting"), _("Dead letters")]
-    table = {"headers": headers, "rows": rows}
-    return page(request, "admin/jobs/kinds.html", _("Kinds of job"), table=table, most=grouped(_COUNTED))

@@ -31,7 +31,7 @@ class Job(Chained, Work):
     anything. `failures_noted` is above `replays` once its failure has been noted, see `deciding`.
 
     `preview` is of one that a person asked for by “Check now”: it sends nothing, and what it would have said is written
-    there; see `results.check_now`.
+    there; see `check_now`.
     """
 
     words = WORDS

@@ -1,3 +1,3 @@
 """Admin of notifications, deliveries, dead letters and channels."""
 
-from notifications.admin import channel, delivery
+from notifications.admin import channel, delivery, notification

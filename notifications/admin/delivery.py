@@ -1,4 +1,4 @@
-"""Notifications, deliveries with their attempts, and dead letters: replay, send as new, discard, or mark as fixed."""
+"""Deliveries with their attempts; and those that failed for good, to replay, send as new, discard, or mark as fixed."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -12,14 +12,14 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _, gettext_lazy
 
 from common.admin import columns, pages
-from common.admin.base import ReadOnlyInline, as_uuid
+from common.admin.base import as_uuid
 from common.admin.filters import Period, newest_filter
 from notifications import providers
 from notifications.admin import cells
 from notifications.deliveries import dead_letters
 from notifications.deliveries.kind import DELIVERY
-from notifications.models import Channel, Delivery, Notification, sort_channels
-from people.admin.user import OwnedAdmin, person_ids, to_person
+from notifications.models import Delivery
+from people.admin.user import person_ids, to_person
 from work.admin import dead_letter
 from work.admin.rows import WorkAdmin
 
@@ -139,76 +139,3 @@ class DeadLetterAdmin(dead_letter.DeadLetterAdmin, DeliveryRecord):
         return None
 
     send_as_new_one = dead_letter.action_button("send_as_new", gettext_lazy("Send as new…"), "as-new", "outgoing_mail")
-
-
-class DeliveryInline(ReadOnlyInline):
-    model = Delivery
-    fields = ("state_label", "reason", "to_channel", "provider", "tries", "key")
-    ordering = ("id",)
-    related = ("channel",)
-
-    key = columns.column(
-        gettext_lazy("idempotency key"), "pk", lambda pk: columns.to_row("notifications.delivery", pk, columns.key(pk))
-    )
-    state_label = cells.state_label
-    to_channel = columns.column(gettext_lazy("channel"), "channel", cells.channel)
-
-
-_OUTCOME_COLOURS = {
-    Notification.Outcome.OPEN.value: "info",
-    Notification.Outcome.FULL.value: "success",
-    Notification.Outcome.PARTIAL.value: "warning",
-    Notification.Outcome.FAILED.value: "danger",
-}
-_INDEXED = (Notification.Outcome.PARTIAL, Notification.Outcome.FAILED)
-Outcome = newest_filter("outcome", lambda: Notification.Outcome.choices, _INDEXED)
-Origin = newest_filter("origin", lambda: Notification.Origin.choices)
-
-
-@admin.register(Notification)
-class NotificationAdmin(OwnedAdmin):
-    list_display = ("subject", "outcome_label", "person", "origin", "due", "recorded", "deliveries", "cause")
-    list_filter = (Outcome, Origin, Period)
-    link_lookups = ("user__id__exact", "origin_id", "batch_id")
-    inlines = (DeliveryInline,)
-    fieldsets: Any = (
-        columns.section(
-            None,
-            "subject",
-            "body",
-            ("person", "origin"),
-            "outcome_label",
-            ("due", "recorded"),
-            ("cause", "urgent"),
-            "order",
-            "trace",
-        ),
-        columns.section(gettext_lazy("Technical details"), ("id", "batch_id")),
-    )
-    search_help_text = gettext_lazy("A notification's id, a batch, or the beginning of a person's email address.")
-    empty_text = gettext_lazy("No notifications yet. Each reminder that is due records one.")
-
-    def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
-        if (key := as_uuid(term)) is None:
-            return rows.filter(user__in=person_ids(term))
-        same = Notification.objects.filter(pk=key).union(Notification.objects.filter(batch_id=key))
-        return rows.filter(pk__in=[row.pk for row in same])
-
-    outcome_label = columns.badge(gettext_lazy("outcome"), "outcome", _OUTCOME_COLOURS)
-    due = columns.instant_column(gettext_lazy("slot"), "slot")
-    recorded = columns.instant_column(gettext_lazy("recorded"), "created_at")
-    cause = columns.column(gettext_lazy("cause"), "", cells.origin)
-    trace = columns.column(gettext_lazy("trace"), "", cells.trace)
-
-    @admin.display(description=gettext_lazy("channels in order"))
-    def order(self, notification: Notification) -> SafeString:
-        if not notification.channel_order:
-            return SafeString(columns.NONE)
-        ordered = sort_channels(notification.channel_order, Channel.objects.filter(id__in=notification.channel_order))
-        return columns.many(*map(cells.channel, ordered))
-
-    deliveries = columns.column(
-        gettext_lazy("deliveries"),
-        "pk",
-        lambda key: columns.to_list("notifications.delivery", _("deliveries"), notification__id__exact=key),
-    )

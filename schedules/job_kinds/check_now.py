@@ -1,8 +1,8 @@
 """Check now what a reminder checks, and say what it would say. It sends nothing."""
 
-from jobs.checks import results
+from jobs.checks import check_now as jobs_check_now
+from jobs.checks.check_now import Checked
 from jobs.checks.recording import SendAs
-from jobs.checks.results import Checked
 from people.models import User
 from schedules.changes.editing import asks_the_same
 from schedules.models import Schedule
@@ -17,4 +17,6 @@ def check_now(user: User, wanted: Schedule, stored: Schedule | None = None) -> C
     send_as = SendAs(
         title=wanted.title, body=wanted.body, channels=(), name=user.get_short_name(), time_zone=wanted.time_zone
     )
-    return results.check_now(user, wanted.job_kind, wanted.job_payload or {}, wanted.connection_id, send_as, origin_id)
+    return jobs_check_now.check_now(
+        user, wanted.job_kind, wanted.job_payload or {}, wanted.connection_id, send_as, origin_id
+    )

@@ -5,7 +5,7 @@ from uuid import UUID
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
 
-from jobs.checks import results
+from jobs.checks import check_now as checks
 from jobs.models import Job
 from people.access.requests import PersonRequest, person_action, person_page
 from schedules.firing import fire
@@ -49,7 +49,7 @@ def of_reminder(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
 def result(request: PersonRequest, check_id: UUID) -> HttpResponse:
     """Show what a check has found; while it is under way, the page asks again, also without scripts."""
     try:
-        checked = results.find(request.user, check_id)
+        checked = checks.find(request.user, check_id)
     except Job.DoesNotExist:
         raise Http404 from None
     response = render(request, "schedules/check_result.html", {"checked": checked})

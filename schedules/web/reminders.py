@@ -20,7 +20,8 @@ from common.uuid7 import uuid7
 from common.zones import FIRST_ZONE
 from jobs.batches import audiences
 from jobs.checks import results
-from jobs.checks.results import Check, Checked
+from jobs.checks.check_now import Checked
+from jobs.checks.results import Check
 from notifications.deliveries.history import last_troubles
 from notifications.models import Channel, Notification
 from notifications.providers import web_push

@@ -15,7 +15,7 @@ from pytest_django import Settings
 
 from events.models import Rule
 from jobs import kinds
-from jobs.checks import results
+from jobs.checks import check_now
 from notifications.models import Channel, Delivery, Notification
 from people.models import User
 from people.sign_in import security_log
@@ -31,7 +31,7 @@ def quick(db: None, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None
 
     All tests share an address, whose events of security would reach the limit of a minute on a fast machine.
     """
-    monkeypatch.setattr(results, "WAIT", 0.0)
+    monkeypatch.setattr(check_now, "WAIT", 0.0)
     monkeypatch.setattr(security_log, "counts", security_log._Counts())
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 

@@ -100,7 +100,7 @@ FIGURES = [
     ("events.web.inbound", "LARGEST", "{} KiB, 100 alerts"),
     ("jobs.changes.connections", "CHECKS_A_MINUTE", "Checks of a connection | {} a minute"),
     ("jobs.checks.limits", "OF_A_PERSON", "Checks at once | {},"),
-    ("jobs.checks.results", "A_MINUTE", "Check now | {} a minute"),
+    ("jobs.checks.check_now", "A_MINUTE", "Check now | {} a minute"),
     ("jobs.checks.steps", "DECISION", "The decision of a job | {} s of CPU"),
     ("jobs.reading.fetch", "MOST_BYTES", "reads | {} MB"),
     ("notifications.messages.text", "MAX_BODY", "what is sent ({})"),

@@ -21,9 +21,10 @@ from api.resources.schedules.documents import CheckBody
 from api.resources.schedules.job import NotTaken, default_of
 from api.resources.schedules.operations import own
 from jobs import kinds
-from jobs.checks import results
+from jobs.checks import check_now as checks
+from jobs.checks.check_now import Checked
 from jobs.checks.recording import queue_of
-from jobs.checks.results import Checked, answered_at, not_taken, silent_since
+from jobs.checks.results import answered_at, not_taken, silent_since
 from jobs.models import Job
 from jobs.reasons import JobCode
 from schedules.firing import fire
@@ -119,7 +120,7 @@ def check_job(request: ApiRequest, body: CheckBody) -> HttpResponse:
 def get_check(request: ApiRequest, check_id: UUID) -> HttpResponse:
     """Ask again after a second while it is under way."""
     try:
-        return _checked(results.find(request.auth.user, check_id), is_new=False)
+        return _checked(checks.find(request.auth.user, check_id), is_new=False)
     except Job.DoesNotExist:
         raise Http404 from None
 

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from jobs.checks.results import Checked
+from jobs.checks.check_now import Checked
 from jobs.models import Connection, Job, Memory, Result
 from jobs.models.job import OnError
 from notifications.models import Channel, Notification
