@@ -188,10 +188,11 @@ def _messages(amount: Any) -> str:
     return ngettext("%(count)s message", "%(count)s messages", amount) % {"count": grouped(amount)}
 
 
+_MINUTES = ngettext_lazy("%(count)s minute", "%(count)s minutes", "count")
 _UNITS = (
     (86_400, ngettext_lazy("%(count)s day", "%(count)s days", "count")),
     (3_600, ngettext_lazy("%(count)s hour", "%(count)s hours", "count")),
-    (60, ngettext_lazy("%(count)s minute", "%(count)s minutes", "count")),
+    (60, _MINUTES),
     (1, ngettext_lazy("%(count)s second", "%(count)s seconds", "count")),
 )
 
@@ -232,7 +233,7 @@ FORMATS |= {
     "http": status_text,
     "errno": os.strerror,
     "messages": _messages,
-    "minutes": lambda minutes: _UNITS[2][1] % {"count": minutes},
+    "minutes": lambda minutes: _MINUTES % {"count": minutes},
     "duration": _duration,
     "period": _period,
     "turn": _turn,

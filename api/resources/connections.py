@@ -14,7 +14,13 @@ from api.protocol.answers import documents, fields_of, of
 from api.protocol.fields import FewNames, FormBody, Instant, Partial, Replacement, Search, limited
 from api.protocol.idempotency import HEADER
 from api.protocol.problems import conflict, require_unchanged, require_valid, too_many_checks
-from api.resources.channels.documents import FieldDocument, existing, field_documents, refuse_unknown
+from api.resources.channels.documents import (
+    FieldDocument,
+    changed_fields,
+    field_documents,
+    refuse_unknown,
+    require_kind,
+)
 from api.resources.notifications import ReasonDocument, reason
 from common.forms.not_possible import NotPossible
 from jobs import connections
@@ -97,7 +103,7 @@ def add_connection(request: ApiRequest, body: NewConnection) -> HttpResponse:
     """Its source is asked first. With an `Idempotency-Key` it is not, and the connection is `unchecked` until `check`
     or the first check of a reminder."""
     unknown = "There is no such kind. GET /connections/kinds lists them."
-    kind = existing(connections.find(body.kind), body, unknown, "unknown_kind")
+    kind = require_kind(connections.find(body.kind), body, unknown, "unknown_kind")
     refuse_unknown(body, body.fields, kind.form.base_fields)
     form = ConnectionForm(request.auth.user, kind, {**body.fields, "label": body.label})
     # The answer to an Idempotency-Key is kept in the transaction of the operation.
@@ -120,10 +126,7 @@ def change_connection(request: ApiRequest, connection_id: UUID, body: Connection
         raise conflict("This installation has no such kind of connection.")
     fields = body.fields if "fields" in body.model_fields_set else {}
     refuse_unknown(body, fields, kind.form.base_fields)
-    typed: dict[str, Any] = kind.form_initial(result.readable_destination())
-    for name, value in fields.items():
-        # An empty secret is kept; a separate field deletes it.
-        typed |= {name: "", f"drop_{name}": True} if value is None else {name: value}
+    typed = changed_fields(kind.form_initial(result.readable_destination()), fields)
     label = body.label if "label" in body.model_fields_set else result.label
     if not body.wrong and label == result.label and fields.items() <= document(result)["fields"].items():
         return _show(result)

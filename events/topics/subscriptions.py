@@ -86,7 +86,7 @@ def leave(subscription_id: UUID) -> None:
 
 @transaction.atomic
 def add(topic: Topic, address: str) -> Subscription:
-    """Add whoever has an account with this address, on their inbox, where they are told so once. Raises TopicFull.
+    """Add whoever has an account with this address, on their inbox. One message there says so. Raises TopicFull.
 
     A worker looks for the account, so that the time of the answer tells nobody whether there is one. Without one, or
     where it has a subscription of its own already, ended or not, the address is kept and subscribes nobody. The owner

@@ -167,8 +167,9 @@ def _host(provider: Provider, claim: SendClaim) -> str:
 
 
 def _window(rate: Rate, provider: Provider, claim: SendClaim) -> Window:
-    by_scope = {"service": "", "channel": claim.channel_id, "host": _host(provider, claim), "person": claim.person_id}
-    return Window(f"{rate.name}:{by_scope[rate.scope]}", rate.amount, rate.per_seconds)
+    by_scope = {"service": "", "channel": claim.channel_id, "person": claim.person_id}
+    counted_over = _host(provider, claim) if rate.scope == "host" else by_scope[rate.scope]
+    return Window(f"{rate.name}:{counted_over}", rate.amount, rate.per_seconds)
 
 
 def _until(wait: float, now: datetime, zone: str) -> str:

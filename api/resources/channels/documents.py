@@ -148,7 +148,7 @@ def provider_of(kind: str) -> Provider:
         raise invalid(FieldError("kind", str(error))) from None
 
 
-def existing(kind: Kind | None, body: Any, detail: str, code: str = "") -> Kind:
+def require_kind(kind: Kind | None, body: Any, detail: str, code: str = "") -> Kind:
     """The kind of a new channel or connection. Raises a 422 problem if there is none."""
     if kind is None:
         body.refuse(FieldError("kind", detail, code))
@@ -158,7 +158,7 @@ def existing(kind: Kind | None, body: Any, detail: str, code: str = "") -> Kind:
 
 def cleaned(body: NewChannel, user: User, *, visits: bool) -> tuple[Mapping[str, Any], str]:
     """The provider's cleaned data, and the label; `visits` as in `address_checks`. Raises a 422 problem."""
-    provider = existing(providers.find(body.kind), body, str(providers.UnknownProvider(body.kind)))
+    provider = require_kind(providers.find(body.kind), body, str(providers.UnknownProvider(body.kind)))
     details, label = provider.form(body.fields), LabelForm({"label": body.label})
     refuse_unknown(body, body.fields, provider.form.base_fields)
     check = partial(address_checks.are_valid, user.pk, details, label, visits=visits and not body.wrong)
@@ -187,14 +187,16 @@ def changed(body: ChannelPatch, channel: Channel, user: User) -> tuple[Destinati
     provider, stored = provider_of(channel.provider), channel.readable_destination()
     offered = change_form(None, provider, stored)
     refuse_unknown(body, body.fields, [name for name in offered.fields if name in provider.form.base_fields])
-    typed: dict[str, Any] = dict(offered.initial)
-    for name, value in body.fields.items():
-        # An empty secret is kept; a separate field deletes it.
-        typed |= {name: "", f"drop_{name}": True} if value is None else {name: value}
-    details = change_form(typed, provider, stored)
+    details = change_form(changed_fields(offered.initial, body.fields), provider, stored)
     check = partial(address_checks.are_valid, user.pk, details, settings, visits=not body.wrong)
     require_valid(body, settings, fields=details, check=check)
     return provider.update(stored, details.cleaned_data), settings.cleaned_data
+
+
+def changed_fields(stored: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a kind's form after a patch. An empty secret is kept; null deletes it, by a separate field."""
+    deleted = [name for name, value in given.items() if value is None]
+    return {**stored, **given, **dict.fromkeys(deleted, ""), **{f"drop_{name}": True for name in deleted}}
 
 
 def refuse_unknown(body: FormBody, given: Iterable[str], existing: Iterable[str]) -> None:

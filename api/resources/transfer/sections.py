@@ -162,7 +162,7 @@ def _shown(body: type[BaseModel], row: Any, **others: Any) -> Entry:
 
 
 def _add_channel(taker: Taker, given: ChannelEntry, key: UUID) -> UUID:
-    provider = channels.existing(providers.find(given.kind), given, str(providers.UnknownProvider(given.kind)))
+    provider = channels.require_kind(providers.find(given.kind), given, str(providers.UnknownProvider(given.kind)))
     if provider.from_browser:
         raise invalid(FieldError("kind", _("Add this channel again in the browser that it is for.")))
     destination, is_whole = _destination(taker.user, provider, given)
@@ -178,7 +178,7 @@ def _add_channel(taker: Taker, given: ChannelEntry, key: UUID) -> UUID:
 
 def _add_connection(taker: Taker, given: AddressEntry, key: UUID) -> UUID:
     unknown = _("This installation has no such kind of connection.")
-    kind = channels.existing(connection_kinds.find(given.kind), given, unknown)
+    kind = channels.require_kind(connection_kinds.find(given.kind), given, unknown)
     destination, _is_whole = _destination(taker.user, kind, given)
     connection = connection_changes.add(taker.user, kind, destination, given.label, checked=False)
     taker.to_confirm.append(connection.label)
