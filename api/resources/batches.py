@@ -116,8 +116,8 @@ def replay_batch(request: ApiRequest, batch_id: UUID) -> HttpResponse:
 
 @audiences_router.get("", response=paging.Page[AudienceOption], summary="List the audiences")
 def list_audiences(request: ApiRequest) -> HttpResponse:
-    """Whom you may tell: everybody, a group, the subscribers of a topic, who has connected a source. None unless you
-    are staff with the permission to add batches."""
+    """List the audiences that you may notify: everybody, a group, the subscribers of a topic, who has connected a
+    source. The list is empty unless you are staff with the permission to add batches."""
     user = request.auth.user
     return paging.answer_all(
         {"kind": kind, "key": key, "label": label, "name": name}

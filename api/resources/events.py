@@ -211,7 +211,7 @@ def list_events(
 # First, since an id may have slashes.
 @router.post("/{path:event_id}/replay", response={202: Taken}, summary="Handle an event again")
 def replay_event(request: ApiRequest, event_id: str) -> HttpResponse:
-    """As a new event of the same chain with the same data, whose id this answers; your rules ring again. A dead event
+    """As a new event of the same chain with the same data, whose id this answers; your rules fire again. A dead event
     is handled again itself, and keeps its id."""
     result = _own(Event.objects.for_user(request.auth.user), event_id)
     return answer({"ids": [ledger.replay(result, request.auth.user)]}, 202)

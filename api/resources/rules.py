@@ -1,4 +1,4 @@
-"""Rules, which ring when something happens: list, create, read, try, change, switch, delete and restore them."""
+"""Rules, which notify when something happens: list, create, read, try, change, switch, delete and restore them."""
 
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
@@ -82,7 +82,7 @@ class RuleBody(FormBody):
     in_order: bool = False
     escalate_after: int | None = None
     urgent: bool = False
-    throttle_count: int | None = Field(None, description="Ring at most so often in `throttle_seconds`.")
+    throttle_count: int | None = Field(None, description="Fire at most so often in `throttle_seconds`.")
     throttle_seconds: int | None = Field(None, description="The time in which `throttle_count` counts.")
     digest_seconds: int | None = Field(None, description="One message for all events of so many seconds.")
     digest_at: str | None = Field(None, description="One message a day, at this time in your time zone: `09:00`.")
@@ -112,7 +112,7 @@ class RuleDocument(BaseModel):
     id: UUID
     enabled: bool
     version: int
-    conditions: list[ConditionDocument] = of(conditions, "Empty if they are damaged; then the rule does not ring.")
+    conditions: list[ConditionDocument] = of(conditions, "Empty if they are damaged; then the rule does not fire.")
     channel_ids: list[UUID] = of(lambda rule: [channel.id for channel in rule.ordered_channels()])
     in_order: bool = of(lambda rule: bool(rule.channel_order))
     created_at: Instant
@@ -155,7 +155,7 @@ def list_rules(request: ApiRequest, page: Query[paging.PageParameters]) -> HttpR
 
 @router.post("", response={201: RuleDocument}, summary="Create a rule")
 def create_rule(request: ApiRequest, body: RuleBody) -> HttpResponse:
-    """It rings for events from now on. Send an `Idempotency-Key`, so that a repeated request creates one."""
+    """It fires for events from now on. Send an `Idempotency-Key`, so that a repeated request creates one."""
     with lock_user(request.auth.user):
         rule = changes.create(*described(body, request.auth.user))
     return _show(rule, 201, Location=f"{request.path}/{rule.id}")
@@ -190,7 +190,7 @@ def delete_rule(request: ApiRequest, rule_id: UUID) -> None:
 
 @router.post("/{uuid:rule_id}/restore", response=RuleDocument, summary="Restore a deleted rule")
 def restore_rule(request: ApiRequest, rule_id: UUID) -> HttpResponse:
-    """Events that came while it was deleted do not ring."""
+    """It does not fire for events that came while it was deleted."""
     mine = Rule.objects.deleted_of(request.auth.user)
     with lock_user(request.auth.user), versions.locked(request, mine, document, id=rule_id) as deleted:
         if changes.limit_reached(request.auth.user):
@@ -200,14 +200,14 @@ def restore_rule(request: ApiRequest, rule_id: UUID) -> HttpResponse:
 
 @router.post("/{uuid:rule_id}/enable", response=RuleDocument, summary="Switch a rule on")
 def enable_rule(request: ApiRequest, rule_id: UUID) -> HttpResponse:
-    """Events that came while it was off do not ring."""
+    """It does not fire for events that came while it was off."""
     with _changing(request, rule_id):
         return _show(changes.switch(rule_id, True))
 
 
 @router.post("/{uuid:rule_id}/disable", response=RuleDocument, summary="Switch a rule off")
 def disable_rule(request: ApiRequest, rule_id: UUID) -> HttpResponse:
-    """It rings no more, and what it caused and is not sent yet is cancelled."""
+    """It does not fire any more, and unsent messages of it are cancelled."""
     with _changing(request, rule_id):
         return _show(changes.switch(rule_id, False))
 

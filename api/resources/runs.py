@@ -40,8 +40,8 @@ class RunDocument(BaseModel):
     reason: ReasonDocument = of(reason_of)
     waits_for: str = Field(description="The type of event that it waits for; empty while it does not wait.")
     wait_ends_at: Instant | None = of("wait_until", "Until when it waits; null: without a limit, or not at all.")
-    applied: int = Field(description="How many events it has handled.")
-    begun: int = Field(description="How many steps it has begun.")
+    event_count: int = of("applied", "How many events it has handled.")
+    step_count: int = of("begun", "How many steps it has started.")
     correlation_id: str = of("chain")
     created_at: Instant
     updated_at: Instant = of("changed_at")
@@ -57,7 +57,7 @@ class StepDocument(BaseModel):
     state: Annotated[str, one_of(Step.words.states)] = Field(
         description="`dead` and `unknown` wait for a person: retry or skip it."
     )
-    held: bool = of("is_held", "Whether it begins when another one of its name has ended.")
+    on_hold: bool = of("is_held", "Whether it starts when another one of its name has ended.")
     reason: ReasonDocument = of(reason_of)
     tries: int
     replays: int
@@ -133,15 +133,15 @@ def end_run(request: ApiRequest, run_id: UUID, body: Why) -> HttpResponse:
 
 @router.post("/{uuid:run_id}/acknowledge", response={202: RunDocument}, summary="Acknowledge an incident")
 def acknowledge_incident(request: ApiRequest, run_id: UUID) -> HttpResponse:
-    """It rings no more for a while; it rings again if it lasts. The event `incident.acknowledged` is recorded, and
-    handled in a moment; `phase` is what follows from it."""
+    """It sends nothing for a while, then again if it lasts. The event `incident.acknowledged` is recorded, and handled
+    in a moment; `phase` changes then."""
     return _act(request, run_id, ACKNOWLEDGED)
 
 
 @router.post("/{uuid:run_id}/resolve", response={202: RunDocument}, summary="Resolve an incident")
 def resolve_incident(request: ApiRequest, run_id: UUID) -> HttpResponse:
-    """It is over, which is said once where it rang. The event `alert.resolved` is recorded, and handled in a moment;
-    `phase` is what follows from it."""
+    """It is over, and each channel that was notified gets one message about it. The event `alert.resolved` is recorded,
+    and handled in a moment; `phase` changes then."""
     return _act(request, run_id, RESOLVED)
 
 

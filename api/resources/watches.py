@@ -1,4 +1,4 @@
-"""Watches, which ring when a ping does not come: list, create, read, change, pause, resume, delete and restore them."""
+"""Watches, which notify if a ping does not come: list, create, read, change, pause, resume, delete, restore."""
 
 from collections.abc import Collection, Iterable
 from contextlib import AbstractContextManager
@@ -61,7 +61,7 @@ class WatchBody(FormBody):
     ends_at: str | None = None
     excluded: Texts = Field([], description="Dates on which nothing is expected.", examples=[["2026-12-25"]])
     grace: int = Field(3600, description="How many seconds later a ping may come.")
-    longest_run: int | None = Field(None, description="Rings if a run takes longer, in seconds.")
+    longest_run: int | None = Field(None, description="Notify if a run takes longer, in seconds.")
     slug: str = Field(
         "",
         description="For `slug_url`; another one than your other watches have.",

@@ -586,8 +586,8 @@ class FlowRun(TypedDict):
     reason: Reason
     waits_for: str
     wait_ends_at: str | None
-    applied: int
-    begun: int
+    event_count: int
+    step_count: int
     correlation_id: str
     created_at: str
     updated_at: str
@@ -601,7 +601,7 @@ class FlowStep(TypedDict):
     name: str
     key: str
     state: Literal["pending", "working", "done", "dead", "unknown", "cancelled", "expired"]
-    held: bool
+    on_hold: bool
     reason: Reason
     tries: int
     replays: int

@@ -1,4 +1,4 @@
-"""Events with their types, the trace of a chain, the rules that ring, and the runs of flows that decide by them."""
+"""Events with their types, the trace of a chain, rules, and the runs of flows that decide by them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Unpack
@@ -56,7 +56,7 @@ class EventTypes(Resource):
         return self._connection.pages("/event-types")
 
     def topology(self) -> Iterator[TypeRoutes]:
-        """Where each type goes: rules and flows, their channels and queues, what waits and is dead, and who pulls."""
+        """List where each type goes, what waits or is dead there, and which programs pull it."""
         return self._connection.pages("/event-types/topology")
 
     def create(self, name: str, *, key: str | None = None, **fields: Unpack[EventTypeFields]) -> EventType:
@@ -134,7 +134,7 @@ class Runs(Resource):
         return self._connection.post(f"/runs/{run_id}/end", {"reason": reason})
 
     def acknowledge(self, run_id: str) -> FlowRun:
-        """Acknowledge an incident. It rings again if it lasts."""
+        """Acknowledge an incident. It notifies again if it lasts."""
         return self._connection.post(f"/runs/{run_id}/acknowledge")
 
     def resolve(self, run_id: str) -> FlowRun:

@@ -88,7 +88,7 @@ class Batches(Resource):
         return self._connection.pages("/batches", origin_id=origin_id)
 
     def audiences(self) -> Iterator[AudienceOption]:
-        """Whom you may tell. For staff."""
+        """List the audiences that you may notify. For staff."""
         return self._connection.pages("/audiences")
 
     def replay(self, batch_id: str) -> int:

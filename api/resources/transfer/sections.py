@@ -231,7 +231,7 @@ def _add_reminder(taker: Taker, body: ReminderEntry, key: UUID) -> UUID:
         body.refuse(FieldError("audience", text))
         body.audience = None
     if body.max_count is not None and body.state != Schedule.State.FINISHED:
-        body.max_count = max(1, body.max_count - max(0, body.fired_count))  # it rings as often as is left
+        body.max_count = max(1, body.max_count - max(0, body.fired_count))  # it fires as often as is left
     state = Schedule.State
     since = _LONG_AGO if body.state in (state.FINISHED, state.ARCHIVED, state.AWAITING) else taker.now
     made, chosen = schedules.described(body, taker.user, since, also=map(UUID, body.channel_ids or ()))

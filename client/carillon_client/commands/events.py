@@ -11,7 +11,7 @@ from carillon_client.documents import Change, Event, FlowRun, TypeRoute, TypeRou
 
 
 def declare(command: Declare) -> None:
-    publish = command("publish", _publish, "Publish an event, for which your rules ring.")
+    publish = command("publish", _publish, "Publish an event, for which your rules fire.")
     publish.add_argument("type", help="such as order.paid")
     publish.add_argument("--data", metavar="JSON", default="{}", help="an object: '{\"order_id\": 7}'")
     publish.add_argument("--source", default="", help="what it comes from")
@@ -37,7 +37,7 @@ def declare(command: Declare) -> None:
     incidents.add_argument("--phase", choices=("open", "acknowledged", "resolved"))
     add_limit(incidents)
     for name, done, words in (
-        ("acknowledge", "Acknowledged", "Acknowledge an incident, which rings again if it lasts."),
+        ("acknowledge", "Acknowledged", "Acknowledge an incident, which notifies again if it lasts."),
         ("resolve", "Resolved", "Say that an incident is over."),
     ):
         answer = command(name, _answer, words)

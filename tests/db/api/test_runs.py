@@ -59,10 +59,10 @@ def test_one_is_read_with_its_state_its_steps_and_its_events(api: Api, ada: User
     shown = api.get(f"/runs/{incident.id}").json()
     assert (shown["title"], shown["phase"], shown["state"]) == ("Disk full", "open", "waiting")
     assert (shown["waits_for"], shown["wait_ends_at"] is None) == (ACKNOWLEDGED, False)
-    assert (shown["data"]["raised"], shown["applied"], shown["correlation_id"]) == (1, 1, "the-disk")
+    assert (shown["data"]["raised"], shown["event_count"], shown["correlation_id"]) == (1, 1, "the-disk")
     assert [(one["id"], one["outcome"]) for one in shown["events"]] == [(Event.objects.earliest("id").key, "applied")]
     assert shown["notification_ids"] == [str(Notification.objects.get().id)]
-    assert [(one["id"], one["name"], one["held"]) for one in shown["steps"]] == [(str(step.id), "fetch", True)]
+    assert [(one["id"], one["name"], one["on_hold"]) for one in shown["steps"]] == [(str(step.id), "fetch", True)]
 
 
 def test_of_many_steps_those_that_failed_are_shown(api: Api, ada: User) -> None:
