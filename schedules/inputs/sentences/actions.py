@@ -311,6 +311,7 @@ ACTIONS: Mapping[str, Callable[..., Any]] = {
     ),
     "week_after": lambda number, today: Day(exact=today + timedelta(days=7 + number)),
     "with_part": lambda day, part: None if day.part else replace(day, part=part),
+    "weekday_part": lambda day, part: replace(day, part=part) if day.weekdays and not day.part else None,
     # Later in this year, "next December" may be that of next year.
     "next_month": lambda month, today: Day(month=month) if month <= today.month else None,
     "this_month": lambda month, today: Day(month=month, year=today.year) if month > today.month else None,

@@ -15,6 +15,8 @@ from schedules.rules.words import DAYS
 _MINUTE = timedelta(minutes=1)
 _DAY = timedelta(days=1)
 _MORNING_BEGINS = "05:00"
+# Digits and ":" as Chinese and Japanese keyboards write them, also those between "-" and ":".
+_NARROW = {wide: wide - 0xFEE0 for wide in range(0xFF0D, 0xFF1B)}
 # The fields of a sentence that do not go together with one.
 _EXCLUDED = {
     "wait": ("day", "every", "shorthand", "ends", "starts"),
@@ -41,7 +43,7 @@ def read(line: str, instant: datetime, zone: str, language: str = "en") -> Under
 
     Raises NotUnderstood, with choices where several meanings are sensible, or InvalidRule for a zone that there is not.
     """
-    if not (line := " ".join(line.split())):
+    if not (line := " ".join(line.translate(_NARROW).split())):
         raise NotUnderstood("empty")
     if len(line) > LONGEST:
         raise NotUnderstood("long", f"{LONGEST}")
@@ -139,6 +141,8 @@ class _Meaning:
         if day == Day(day=-1):
             day = Day(exact=day.next(self.now))  # of this month, even on its last evening
         moment = datetime.combine(day.next(self.now, at), at)
+        if (day.month, day.day) == (self.now.month, self.now.day) and moment.year > self.now.year and not day.year:
+            raise NotUnderstood("passed", sentence.timing)
         if (day.month, day.day) == (2, 29) and not day.year and moment - self.now > timedelta(days=366):
             raise NotUnderstood("date", sentence.spans["day"].text)
         return self._certain(day, moment)

@@ -44,6 +44,7 @@ class Lexicon:
     foreign: frozenset[str]
     spelling: Mapping[str, str]
     token: re.Pattern[str]
+    plural: re.Pattern[str]
     has_dotted_days: bool
 
     def kind_sets(self) -> Iterator[frozenset[str]]:
@@ -78,6 +79,7 @@ def lexicon(language: str) -> Lexicon:
         frozenset(_foreign(spoken)),
         {fold(phrase): phrase for of in data for _, _, phrase in _entries(of)},
         _token(r"\s?" if "am" in phrases["am",] else "", data[-1]),
+        re.compile(data[-1].get("plurals", "(?!)"), re.IGNORECASE),
         data[-1].get("dotted_days", False),
     )
 

@@ -74,7 +74,7 @@ class Sentence:
     early: tuple[int, ...] = ()
 
     def __init__(self, line: str, now: datetime, language: str) -> None:
-        self.line, self.now, words = line, now, lexicon(language)
+        self.line, self.now, self.words = line, now, lexicon(language)
         self.spans: dict[str, Piece] = {}
         self.pieces, self._aside = grammar(language).reduced(pieces(line, language), line, now.date())
         self._take_zones()
@@ -90,8 +90,8 @@ class Sentence:
         else:
             self._begin_once()
         self._place_midnight()
-        unused_words.check(self, words)
-        self.title = unused_words.title([piece for piece in self.pieces if not piece.is_used], words)
+        unused_words.check(self, self.words)
+        self.title = unused_words.title([piece for piece in self.pieces if not piece.is_used], self.words)
 
     @property
     def timing(self) -> str:
@@ -149,8 +149,9 @@ class Sentence:
             return False
         first, name = self.spans["day"], Day(weekdays=day.weekdays)
         is_followed = not self.pieces[self.pieces.index(first) + 1].kinds
-        if self.day == name and first.text.isalpha() and (is_followed or day.repeats):
-            first.is_used, self.day, self.spans["day"] = False, None, piece
+        is_name = replace(self.day, part="") == name and first.text.replace(" ", "").isalpha()
+        if is_name and (is_followed or day.repeats):
+            first.is_used, self.day, self.part, self.spans["day"] = False, None, "", piece
             return False
         return day == name and piece.text.isalpha()
 
@@ -178,6 +179,9 @@ class Sentence:
 
     def _resolve_step(self) -> None:
         """A day that repeats has its own step; else an adverb says one, such as "monthly"."""
+        is_list = self.day and len(self.day.weekdays) > 1 and "/" in self.spans["day"].text
+        if self.day and is_list and (self.times or self.hours):  # "Tue/Thu 7pm" comes again, "Fri/Sat" is a choice
+            self.day = replace(self.day, repeats=True)
         adverbs = [piece for piece in self.pieces if "adverb" in piece.kinds]
         adverb = next(iter(adverbs), None)
         unit = adverb.kinds["adverb"][1] if adverb else ""
@@ -222,7 +226,7 @@ class Sentence:
         self._use_clocks()
         follows = False
         for piece in self.pieces:
-            length = piece.kinds.get("length", ())
+            length = piece.kinds.get("length", piece.kinds.get("nextdays", ()))
             if "endsat" in piece.kinds:
                 raise NotUnderstood("until", piece.text)
             if "count" in piece.kinds and self.count is None and (follows or piece.text.startswith("for ")):

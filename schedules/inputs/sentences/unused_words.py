@@ -20,14 +20,16 @@ if TYPE_CHECKING:
 _QUOTES = ('"', "“", "„", "«")
 _SKIPPED = {"the", "of", "at", "las", "on", "in", "a"}
 _MARKS = {"stop", "and", "dash", "open", "close", "slash", "plus", "near"}
-_MARKS_AROUND = " ,;:–—-"
+_MARKS_AROUND = " ,;:–—/-"
 _SHORT = {"am", "weakday", "weakmonth"}
 _SHARES = ("1/2", "1/3", "2/3", "1/4", "3/4")
-_FUZZY = {"weekday", "month", "rel", "part", "plural", "tonight", "over", "weakmonth"}
+_FUZZY = {"every", "weekday", "month", "rel", "part", "plural", "tonight", "over", "weakmonth"}
 _LONG = 6
 _SHORTEST = 5
 _ENDING = 3
 _NOTHING = Piece({}, 0, 0)
+# "12", and "17 Uhr 20"; not "at 12".
+_BARE = re.compile(r"((?:.*\d\W*[a-z]*\.?\s)?)(\d\d?)", re.IGNORECASE)
 
 
 def check(sentence: Sentence, lexicon: Lexicon) -> None:
@@ -47,11 +49,22 @@ def check(sentence: Sentence, lexicon: Lexicon) -> None:
 def _refusal(code: str, at: int, sentence: Sentence) -> NotUnderstood:
     """With both dates as choices, where day and month can be exchanged."""
     piece, *after = sentence.pieces[at : at + 2]
+    if code == "amount" and (bare := _BARE.fullmatch(sentence.pieces[at - 1].text)):
+        return _amount(sentence.pieces[at - 1], *bare.groups(), piece, sentence)
     last = after[0] if after and piece.kinds.keys() & {"every", "near"} else piece
     dates = sorted({day.next(sentence.now) for day in piece.kinds["slashed"]}) if code == "slashes" else []
     choices = [(words.day(one), one) for one in dates if one >= sentence.now.date()]
     text = sentence.line[piece.start : last.end]
     return sentence.which(code, replace(piece, end=last.end, text=text), choices)
+
+
+def _amount(time: Piece, hour: str, number: str, counted: Piece, sentence: Sentence) -> NotUnderstood:
+    """Asks whether the number is that of a time or of what follows."""
+    word, clock = _word(counted, sentence), time.kinds["time"][-1]
+    end = counted.start + len(word)
+    choices = [] if clock.is_unclear else [(f"{clock.time:%H:%M}", f"{clock.time:%H:%M} {word}")]
+    choices.append((f"{number} {word}", f'{hour}"{number} {word}"'))
+    return sentence.which("amount", replace(time, end=end, text=sentence.line[time.start : end]), choices)
 
 
 Rule = list[tuple[str, set[str]]]
@@ -80,7 +93,10 @@ def _kinds(piece: Piece, sentence: Sentence) -> set[str]:
     """The kinds of left.txt."""
     kinds = set(piece.kinds)
     if piece.is_used:
-        return {"used", "usedtime" if kinds & {"time", "clocks"} else "usedother", "repeated" if sentence.every else ""}
+        of = "usedtime" if kinds & {"time", "clocks"} else "usedother"
+        clocks = piece.kinds.get("time", ())
+        is_bare = [one.minute in (15, 30, 45) for one in clocks] == [False] and _BARE.fullmatch(piece.text)
+        return {"used", of, "repeated" if sentence.every else "", "bare" if is_bare else ""}
     others = _BESIDE if kinds else _UNKNOWN
     return kinds | {kind for kind, is_so in others.items() if is_so(piece, sentence)}
 
@@ -89,8 +105,12 @@ def _kinds(piece: Piece, sentence: Sentence) -> set[str]:
 _UNKNOWN: Mapping[str, Callable[[Piece, Sentence], object]] = {
     "plain": lambda piece, sentence: True,
     "end": lambda piece, sentence: not piece.text,
-    "mixed": lambda piece, sentence: piece.text[:1].isdigit() and piece.text[-1:].isalpha(),
+    "mixed": lambda piece, sentence: (
+        piece.text[:1].isdigit() and piece.text[-1:].isalpha() and not _BESIDE["settled"](piece, sentence)
+    ),
+    "code": lambda piece, sentence: piece.text.isupper(),
     "ordinary": lambda piece, sentence: len(piece.text) > 2 and piece.text.isalpha(),
+    "counted": lambda piece, sentence: sentence.words.plural.fullmatch(_word(piece, sentence)),
 }
 _BESIDE: Mapping[str, Callable[[Piece, Sentence], object]] = {
     "ordinary": lambda piece, sentence: (
@@ -117,6 +137,12 @@ _BESIDE: Mapping[str, Callable[[Piece, Sentence], object]] = {
 }
 
 
+def _word(piece: Piece, sentence: Sentence) -> str:
+    """With what a dash joins to it."""
+    word = re.match(r"[^\W\d_](?:[\w’'-]*\w)?", sentence.line[piece.start :])
+    return word[0] if word else ""
+
+
 def _are_in(times: Times, part: str) -> bool:
     return bool(times) and all(_is_in(one, part) for one in times)
 
@@ -129,15 +155,16 @@ def _is_in(clock: Clock, part: str) -> bool:
 
 def _misspelt(word: str, lexicon: Lexicon) -> str:
     """The word of time that is one letter from this one, or that this one is made of, as "afternoonish"."""
-    if len(word) < _SHORTEST or not word.isalpha() or word in lexicon.ordinary:
+    if len(word) < _SHORTEST - 1 or not word.isalpha() or word in lexicon.ordinary:
         return ""
     fuzzy = ((one, kinds) for (one, *more), kinds in lexicon.phrases.items() if not more and kinds.keys() & _FUZZY)
     return next((one for one, kinds in fuzzy if one != word and _may_mean(word, one, kinds, lexicon)), "")
 
 
 def _may_mean(word: str, one: str, kinds: Mapping[str, object], lexicon: Lexicon) -> bool:
-    if len(one) >= _SHORTEST and _is_close(word, one):
-        return True
+    is_close = len(one) >= _SHORTEST and _is_close(word, one)
+    if is_close or len(word) < _SHORTEST:
+        return is_close and (len(word) >= _SHORTEST or "every" in kinds)
     if kinds.keys() & {"weekday", "month", "rel"} and _is_alike(word, one):
         return True
     is_long = len(one) >= _LONG and bool(kinds.keys() & {"weekday", "month", "part"})
@@ -184,7 +211,7 @@ def title(pieces: list[Piece], lexicon: Lexicon) -> str:
     # Of several marks around words that were used, one remains.
     text = re.sub(r"[,;:]?(?:\s+[,;:])+(?=\s|$)", lambda marks: marks[0].split()[0], text)
     text = " ".join(text.split()).strip(_MARKS_AROUND).removesuffix(" .").removeprefix(". ").strip(_MARKS_AROUND)
-    text = re.sub(r" (?=[!?)])|[(\[] *[)\]] ?", "", text)
-    begin = re.sub(r"[,:]? |$", " ", fold(text))
-    preamble = next((one for one in lexicon.preambles if begin.startswith(f"{fold(one)} ")), "")
-    return text[len(preamble) :].strip(" ,:") if re.search(r"\w", text) else ""
+    text = re.sub(r"[ ,;:]+(?=[!?)])|[(\[] *[)\]] ?", "", text)
+    begins = (re.match(rf"{fold(one).replace(' ', '[,:]* ')}(?!\w)", fold(text)) for one in lexicon.preambles)
+    preamble = next(filter(None, begins), None)
+    return text[preamble.end() if preamble else 0 :].strip(" ,:") if re.search(r"\w", text) else ""

@@ -122,7 +122,6 @@ def test_a_time_of_another_language_is_no_title(line: str, language: str, word: 
         *(
             (line, "de")
             for line in (
-                "Müll Sa./So. 8 Uhr",
                 "Müll an Feiertagen 8 Uhr",
                 "Anruf ca. 17 Uhr morgen",
                 "jeden Montag zehnmal 9 Uhr Kurs",
