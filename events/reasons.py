@@ -54,7 +54,7 @@ class EventCode(Codes):
     FLOW_VERSION = "flow-version", _("Its state is of version {stored} of the flow; this is version {installed}.")
     FLOW_NO_STEP = "flow-no-step", _("The flow {flow} has no step {step} here.")
     FLOW_ENDED_BY = "flow-ended-by", _("Ended by {who}. {said}")
-    STEP_SAID = "step-said", _("{said}")
+    STEP_FAILED = "step-failed", _("{said}")
     STEP_TOO_LONG = "step-too-long", _("It was ended after {seconds:duration}.")
     # A webhook that came in is refused, or becomes another event than its address asks for.
     UNSIGNED = "unsigned", _("It has no header {header}, which holds the signature.")

@@ -6,11 +6,18 @@ from django.utils.translation import gettext_noop as _
 
 from common.parsing.budget import OverBudget
 from common.times import dates, durations
-from work.reasons import FORMATS, Codes
+from work.reasons import FORMATS, FORMER, Codes
 
 FORMATS["day"] = lambda instant: dates.full_day(datetime.fromisoformat(instant))
 FORMATS["length"] = lambda seconds: durations.in_words(timedelta(seconds=seconds))
 FORMATS["limit"] = lambda limit: str(OverBudget(*limit))
+FORMER |= {
+    "looks-of-person": "checks-of-person",
+    "looks-of-worker": "checks-of-worker",
+    "calendar-looked": "calendar-checked",
+    "report-looked": "report-checked",
+    "report-looked-at-all": "report-checked-for-all",
+}
 
 
 class JobCode(Codes):
@@ -48,7 +55,7 @@ class JobCode(Codes):
     MOVED_NOWHERE = "source-moved-nowhere", _("{service:service} redirects to something that is not an address.")
     OVER_BUDGET = "over-budget", _("The source’s answer costs too much to read. {limit:limit}")
     PARSERS_BUSY = "parsers-busy", _("Much is being read at the moment; this one follows.")
-    TOO_OFTEN = ("looked-too-often", _("You checked {most} times within a minute, which is the limit. Wait a minute."))
+    TOO_OFTEN = "checked-too-often", _("You checked {most} times within a minute, which is the limit. Wait a minute.")
     SILENT = "source-silent", _("It has brought nothing since {silent_since:day}.")
     KEPT_ANSWER = "kept-answer", _("(from an answer that was {age:length} old)")
     # What follows where it could not check.
@@ -56,8 +63,8 @@ class JobCode(Codes):
     # Nobody wants it any more.
     OTHER_QUESTION = "job-of-other-question", _("Its reminder was changed, and checks something else now.")
     # It waits for its turn.
-    PERSON_BUSY = "looks-of-person", _("{amount} other checks of yours are under way; this one follows.")
-    WORKER_BUSY = "looks-of-worker", _("Many checks of slow sources are under way; this one follows.")
+    PERSON_BUSY = "checks-of-person", _("{amount} other checks of yours are under way; this one follows.")
+    WORKER_BUSY = "checks-of-worker", _("Many checks of slow sources are under way; this one follows.")
     ASKED_ALREADY = "asked-already", _("Another check asks the same at the moment; its answer is used.")
     # A batch waits, or is not told.
     MORE_TO_TELL = "more-people", _("{told} of {size} people are told; the others follow.")

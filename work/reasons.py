@@ -23,6 +23,8 @@ from common.texts.refusal import TEXTS, Refusal, words
 from common.times import dates
 
 _CODES: dict[str, Codes] = {}
+# What rows of an earlier release call a code: an attempt never changes. Apps add theirs.
+FORMER: dict[str, str] = {}
 LOADERS: list[Callable[[], object]] = []
 """Each loads modules that a process loads late, with their codes: called for an unknown code. Apps add theirs."""
 # How a parameter is shown, by what follows its name and a colon in a sentence. Apps add theirs.
@@ -125,6 +127,7 @@ def cause_of(handler: str, reason: Reason, state: str) -> str:
 def _sentence(code: str, params: object, depth: int) -> str:
     if depth == 0:
         return "…"
+    code = FORMER.get(code, code)
     given = {
         name: _sentence(str(value.get("code")), value.get("params"), depth - 1) if isinstance(value, Mapping) else value
         for name, value in (params.items() if isinstance(params, Mapping) else ())

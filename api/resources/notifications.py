@@ -22,7 +22,7 @@ from notifications.deliveries import acknowledge, withdrawal
 from notifications.deliveries.history import Period, candidates, with_delivery
 from notifications.models import Channel, Delivery, Notification
 from people.models import User
-from work.reasons import sentence
+from work.reasons import FORMER, sentence
 
 router = Router(tags=["notifications"], auth=Bearer("notifications"))
 
@@ -36,7 +36,11 @@ class ReasonDocument(BaseModel):
 
 
 def reason(code: str, params: Any) -> dict[str, Any]:
-    return {"code": code, "params": params if isinstance(params, dict) else {}, "text": sentence(code, params)}
+    return {
+        "code": FORMER.get(code, code),
+        "params": params if isinstance(params, dict) else {},
+        "text": sentence(code, params),
+    }
 
 
 def reason_of(row: Any) -> dict[str, Any]:

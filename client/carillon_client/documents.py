@@ -504,7 +504,7 @@ class TraceRow(TypedDict):
     consumers: list[str]
     key: str
     state: Literal["open", "waiting", "finished", "stopped", "pending", "handling", "handled", "dead", "unknown",
-        "cancelled", "expired", "looking", "decided", "telling", "told", "working", "done", "sending", "delivered"]
+        "cancelled", "expired", "checking", "decided", "telling", "told", "working", "done", "sending", "delivered"]
     reason: Reason
     tries: list[TraceTry]
     notification_id: str | None

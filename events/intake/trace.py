@@ -106,14 +106,14 @@ def trace(correlation_id: str, user: User | None) -> Trace:
         .select_related("notification", "channel")
         .prefetch_related("history")
     )
-    looked = _first(Job.objects.filter(own, jobs).prefetch_related("history")) if jobs else []
+    checks = _first(Job.objects.filter(own, jobs).prefetch_related("history")) if jobs else []
     steps = _first(Step.objects.filter(own, correlation_id=chain).select_related("run").prefetch_related("history"))
     came = _came(events, steps)
     runs = _first(Run.objects.filter(own, Q(correlation_id=chain) | Q(id__in=list(came))).defer("state"))
     several: list[tuple[Callable[[Any], Row], Sequence[Any]]] = [
         (_event, events),
         (_batch, batches),
-        (_job, looked),
+        (_job, checks),
         (partial(_run, chain, came), runs),
         (_step, steps),
         (partial(_delivery, names), deliveries),

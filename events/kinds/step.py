@@ -88,11 +88,11 @@ def _run(claim: StepClaim, flow: Flow, step: Step) -> Answer:
         result = limited(step.seconds, step.run, flow, claim.input, call)
         written = stored_json("result", dict(result or {}), LARGEST_STATE)
     except TryLater as later:
-        return Retryable(Reason(EventCode.STEP_SAID, said=str(later)[:300]), later.after)
+        return Retryable(Reason(EventCode.STEP_FAILED, said=str(later)[:300]), later.after)
     except TimeLimitReached:
         return Retryable(Reason(EventCode.STEP_TOO_LONG, seconds=math.ceil(step.seconds)))
     except StepRefused as refused:
-        return Rejected(Reason(EventCode.STEP_SAID, said=str(refused)[:300]))
+        return Rejected(Reason(EventCode.STEP_FAILED, said=str(refused)[:300]))
     except Stopped as unfit:
         return Rejected(unfit.reason)
     return Done(effect=partial(_give, claim, result, written))

@@ -40,7 +40,7 @@ FORMATS["causes"] = lambda causes: "; ".join(
 
 class CalendarCode(Codes):
     CHECKED = (
-        "calendar-looked",
+        "calendar-checked",
         gettext_noop("checked the calendar: {count:events} to come, {new} new, {changed} changed, {ended} ended"),
     )
     LEFT_OUT = (

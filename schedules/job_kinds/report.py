@@ -40,9 +40,9 @@ FORMATS["counted"] = lambda count: (
 
 
 class ReportCode(Codes):
-    CHECKED = "report-looked", gettext_noop("checked {days:days}: {sent:counted} sent, {failed:counted} failed")
+    CHECKED = "report-checked", gettext_noop("checked {days:days}: {sent:counted} sent, {failed:counted} failed")
     CHECKED_ALL = (
-        "report-looked-at-all",
+        "report-checked-for-all",
         gettext_noop(
             "checked {days:days} of everybody: {sent:number} sent, {failed:number} failed, {dead:counted} dead letters"
         ),

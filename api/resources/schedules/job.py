@@ -11,7 +11,7 @@ from api.protocol import words
 from api.protocol.answers import fields_of, of
 from api.protocol.fields import Body, Chosen, FewNames, FormBody, Instant, limited
 from api.protocol.problems import FieldError
-from api.resources.notifications import ReasonDocument
+from api.resources.notifications import ReasonDocument, reason
 from jobs import kinds
 from jobs.checks.results import Check, answered_at, silent_since
 from schedules.inputs.job_form import PREFIX, JobForm, initial_of
@@ -63,7 +63,7 @@ class CheckDocument(BaseModel):
         description="`spread` and `retrying` wait until `due_at`; `dropped`: it was cancelled, or came too late."
     )
     reason: ReasonDocument = of(
-        lambda check: {"code": check.job.reason_code, "params": {}, "text": check.text},
+        lambda check: reason(check.job.reason_code, {}) | {"text": check.text},
         "Its evidence, or why it failed.",
     )
     due_at: Instant | None = of("at", "When it checks; null if it does not wait.")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from datetime import timedelta
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.db import connection
+from django.db.models.functions import Now
 from django.test.utils import CaptureQueriesContext
 
 from jobs.models import Connection, Job, Memory
@@ -126,7 +128,7 @@ def test_explain_says_what_was_checked(api: Api, ada: User, inbox: Channel) -> N
     assert (silent["outcome"], silent["check"]["outcome"], silent["check"]["reason"]["code"]) == (
         "fired",
         "silent",
-        "sample-looked",
+        "sample-checked",
     )
     [recorded] = api.get(f"/schedules/{schedule.id}/occurrences").json()["items"]
     assert recorded["check"] == silent["check"]
@@ -153,6 +155,16 @@ def test_every_kind_is_listed_with_the_fields_of_its_payload(api: Api) -> None:
     assert (found["linked"]["connection"], found["linked"]["needs_connection"]) == ("sample", True)
 
 
+def test_a_state_and_code_of_an_earlier_release_are_read_as_checks(api: Api, ada: User, inbox: Channel) -> None:
+    make_job_schedule(ada, payload={"value": "seven"}, channels=[inbox])
+    fire.fire_due(NINE)
+    lease = {"lease_token": uuid4(), "lease_until": Now() + timedelta(minutes=1)}
+    Job.objects.update(state="looking", reason_code="looks-of-person", reason_params={"amount": 2}, **lease)
+    [shown] = api.get(f"/trace/{Job.objects.get().batch_id}").json()["items"]
+    assert (shown["state"], shown["reason"]["code"]) == ("checking", "checks-of-person")
+    assert shown["reason"]["text"] == "2 other checks of yours are under way; this one follows."
+
+
 def check(api: Api, path: str, body: Any = None) -> Any:
     """What is found, once a worker has checked."""
     begun = api.post(path, body)
@@ -167,7 +179,7 @@ def test_a_check_says_what_it_would_say_and_sends_nothing(api: Api, ada: User) -
     checked = check(api, "/schedules/check", {"job": {"kind": "sample", "payload": {"value": "seven"}}})
     assert (checked["outcome"], checked["reason"]["code"], checked["title"]) == (
         "spoke",
-        "sample-looked",
+        "sample-checked",
         "It is seven",
     )
     Job.objects.update(user=make_user())

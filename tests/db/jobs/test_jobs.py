@@ -58,7 +58,7 @@ def test_a_job_that_speaks_records_its_notification_with_its_settlement() -> Non
 def test_a_job_that_stays_silent_keeps_its_evidence() -> None:
     _, job = fired({"value": "nothing"})
     check(job)
-    assert (job.state, job.notification_id, job.reason_code) == ("decided", None, "sample-looked")
+    assert (job.state, job.notification_id, job.reason_code) == ("decided", None, "sample-checked")
     assert not Notification.objects.exists()
 
 

@@ -53,7 +53,7 @@ def test_a_person_has_so_many_checks_at_once(monkeypatch: pytest.MonkeyPatch, ch
     person = make_user()
     first, second = two_jobs(person, person)
     check_during(first, second)
-    assert (first.state, second.state, second.reason_code) == ("decided", "pending", "looks-of-person")
+    assert (first.state, second.state, second.reason_code) == ("decided", "pending", "checks-of-person")
     assert check(second).state == "decided"
 
 
@@ -61,7 +61,7 @@ def test_a_worker_keeps_threads_for_other_work(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setattr(limits._Worker, "threads", threading.BoundedSemaphore(1))
     first, second = two_jobs(make_user(), make_user())
     check_during(first, second)
-    assert (first.state, second.state, second.reason_code) == ("decided", "pending", "looks-of-worker")
+    assert (first.state, second.state, second.reason_code) == ("decided", "pending", "checks-of-worker")
     assert check(second).state == "decided"
 
 
@@ -86,7 +86,7 @@ def test_what_a_killed_worker_held_is_free_soon_after_the_longest_check(
     first, second = two_jobs(person, person)
     killed = claim(JOB, first.id, "killed")
     assert killed is not None and limits.limited(killed) is None
-    assert check(second).reason_code == "looks-of-person"
+    assert check(second).reason_code == "checks-of-person"
     slots = limits._slots(killed)
     assert slots.seconds == Sample.deadline + limits._MARGIN < LEASE
     key, *_ = rate_limiter._keys(slots, str(person.pk))

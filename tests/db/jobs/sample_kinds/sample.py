@@ -15,7 +15,7 @@ from work.reasons import Codes, Reason
 
 
 class Code(Codes):
-    CHECKED = "sample-looked", "checked the sample: {value}"
+    CHECKED = "sample-checked", "checked the sample: {value}"
     AWAY = "sample-away", "The sample is away."
     NO_VALUE = "sample-without-value", "Its question has no value."
 

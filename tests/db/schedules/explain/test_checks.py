@@ -41,8 +41,8 @@ def fired(ada: User, value: str, tries: int = 1, **fields: Any) -> tuple[Schedul
     ("value", "tries", "fields", "outcome", "code"),
     [
         ("seven", 0, {}, "waiting", ""),
-        ("seven", 1, {}, "spoke", "sample-looked"),
-        ("nothing", 1, {}, "silent", "sample-looked"),
+        ("seven", 1, {}, "spoke", "sample-checked"),
+        ("nothing", 1, {}, "silent", "sample-checked"),
         ("later", 1, {}, "retrying", "sample-away"),
         ("later", 3, {}, "failed", "sample-away"),
         ("refused", 1, {}, "failed", "sample-away"),

@@ -87,7 +87,7 @@ def calendar(settings: Settings) -> Iterator[Calendar]:
 def test_reminders_begin_change_and_end_with_their_events(calendar: Calendar) -> None:
     calendar.events = {"1": DENTIST, "2": WEEKLY, "3": WEEKLY}
     job = calendar.check()
-    assert (job.reason_code, job.reason_params["new"]) == ("calendar-looked", 3)
+    assert (job.reason_code, job.reason_params["new"]) == ("calendar-checked", 3)
     assert calendar.reminders() == ["Standup 01-02 07:50", "Standup 01-02 07:50", "Dentist 01-05 08:50"]
     calendar.events = {"1": DENTIST.replace("T09", "T11"), "2": WEEKLY}
     job = calendar.check()
@@ -239,7 +239,7 @@ def test_what_a_hostile_calendar_costs_is_bounded_and_said(
         assert (job.state, job.reason_code, job.reason_params) == ("dead", "over-budget", {"limit": expected})
     else:
         assert (job.state, job.reason_code) == (
-            ("dead", "over-budget") if expected == 0 else ("decided", "calendar-looked")
+            ("dead", "over-budget") if expected == 0 else ("decided", "calendar-checked")
         )
         assert expected in (0, None) or expected in job.reason
 
@@ -312,7 +312,7 @@ def test_a_job_commits_while_its_reminder_is_changed(calendar: Calendar) -> None
         other = pool.submit(change)
         assert changing.wait(30)
         job = check(job)
-        assert (job.state, job.reason_code) == ("decided", "calendar-looked")
+        assert (job.state, job.reason_code) == ("decided", "calendar-checked")
         decided.set()
         other.result()
     assert calendar.reminders() == ["Dentist 01-05 08:50"]

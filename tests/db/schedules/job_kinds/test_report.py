@@ -44,7 +44,7 @@ def test_a_person_reads_what_was_sent_what_failed_and_why_and_what_comes() -> No
     assert (said.words["sent"], said.words["failed"], said.words["coming"]) == ("1", "1", "1")
     report = said.words["report"]
     assert "Arrived" in report and "Lost (Mail): No such mailbox." in report and "Water {name}" in report
-    assert said.reason.code == "report-looked"
+    assert said.reason.code == "report-checked"
 
 
 def test_parts_are_left_out_where_wanted() -> None:

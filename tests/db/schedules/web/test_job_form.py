@@ -218,7 +218,7 @@ def found(browser: Client, checked: Checked) -> Any:
 
 def test_check_now_shows_what_it_would_say_and_sends_nothing(browser: Client, inbox: Channel) -> None:
     checked = check(browser, sample(inbox, body="{name}: {value}"))
-    assert (checked.outcome, checked.reason.code) == ("spoke", "sample-looked")
+    assert (checked.outcome, checked.reason.code) == ("spoke", "sample-checked")
     assert (checked.text.subject, checked.text.body) == ("It is seven", "Ada: seven")
     for model in (Schedule, Memory, Result, Notification):
         assert not model.objects.exists()
@@ -250,7 +250,7 @@ def test_a_check_now_that_fails_is_no_failure_of_its_reminder(browser: Client, a
 @pytest.mark.parametrize(
     ("value", "outcome", "code"),
     [
-        ("nothing", "silent", "sample-looked"),
+        ("nothing", "silent", "sample-checked"),
         ("later", "failed", "sample-away"),
         ("refused", "failed", "sample-away"),
         ("bug", "failed", "fault"),
@@ -295,7 +295,7 @@ def test_check_now_of_somebody_elses_reminder_knows_nothing_of_it(ada: User, inb
 def test_check_now_is_limited(browser: Client, inbox: Channel) -> None:
     outcomes = [check(browser, sample(inbox)) for _ in range(11)]
     assert [one.outcome for one in outcomes] == ["spoke"] * 10 + ["failed"]
-    assert outcomes[-1].reason.code == "looked-too-often"
+    assert outcomes[-1].reason.code == "checked-too-often"
 
 
 def test_check_now_through_a_disabled_or_unreadable_connection_says_so(
