@@ -29,8 +29,8 @@ from config.web.middleware import UTF8Request
 from config.web.ping_address import Pings
 from config.web.response_headers import ResponseHeaders
 
-# Seconds after which a thread that waits for the interpreter asks for it. A page waits about forty times: beside two
-# requests that compute, it took 1.2 s with Python's own 5 ms.
+# Seconds after which a thread that waits for the interpreter asks for it. A page waits about forty times beside
+# requests that compute, for 5 ms each by Python's default.
 _SWITCH = 0.0005
 _THREADS = 64  # more than connections to the database: a few requests also wait for other hosts
 # Requests in threads at a time: each further one would mostly wait for the interpreter, and wake 2,000 times a
@@ -122,7 +122,7 @@ application = ResponseHeaders(Pings(BodyLimit(Handler())))
 request_head.install()
 with ThreadPoolExecutor(1) as _one:  # uvicorn's loop runs in this thread, where Django refuses to ask a database
     _one.submit(startup.check).result()
-# What is loaded stays. A full collection took 90 ms to walk through its 200,000 objects.
+# What is loaded stays: no collection walks through its 200,000 objects, see docs/performance.md.
 import_module(settings.ROOT_URLCONF)
 gc.collect()
 gc.freeze()

@@ -1,6 +1,6 @@
 """Notice what is wrong with this installation, and tell its operators: a thread of web processes and of workers.
 
-Of all these threads, one looks at a time. What it finds becomes alerts of the operators, which the engine sends. What
+Of all these threads, one checks at a time. What it finds becomes alerts of the operators, which the engine sends. What
 the engine itself suffers from is sent from here, and no failure here disturbs the process.
 """
 
@@ -59,7 +59,7 @@ class OperatorAlerts(threading.Thread):
                 if cache.add(_TURN, 1, max(1, round(EVERY * 0.7))):
                     self._look()
             except Exception as error:
-                log.error("Problems of this installation cannot be looked for: %s", type(error).__name__)
+                log.error("Problems of this installation cannot be checked: %s", type(error).__name__)
             connection.close()
             time.sleep(EVERY * random.uniform(0.75, 1.25))  # noqa: S311 - no secret
 

@@ -24,7 +24,7 @@ SHARDS = 32
 MOST = 1_000
 """Counters of a person."""
 LARGEST = 1_000_000_000
-"""What one addition may add or subtract."""
+"""The largest amount of one addition or subtraction."""
 
 NAME = "[-a-zA-Z0-9_]+"
 check_name = RegexValidator(

@@ -1,1 +1,1 @@
-"""Jobs: work for one person that looks something up, decides whether to speak, and keeps the evidence."""
+"""Jobs: work for one person that checks something, decides whether to send, and keeps the evidence."""

@@ -38,7 +38,7 @@ SCOPES = {
 """Scopes of a token, with the words for people. A token that has only `read` changes nothing."""
 MAKE = "make-tokens"
 GIVEN = [scope for scope in SCOPES if scope != MAKE]
-"""What a token may have that another token makes."""
+"""The scopes that a token may have which another token makes."""
 
 MOST = 20
 """Active tokens of a person, at most."""

@@ -82,7 +82,7 @@ class Sign(NamedTuple):
     exit_code: int | None = None
     seconds: float | None = None
     lock: str = ""
-    """That of a run which did not end while it held it."""
+    """The lock of a run that did not end while it had the lock."""
 
     @property
     def cause(self) -> UUID:

@@ -72,7 +72,7 @@ class Failed(Rejected):
 
 
 class NotStarted(Rejected):
-    """It cannot run as things stand here. Nobody outside was asked."""
+    """It cannot run as things stand here. No external service was asked."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ SLOW = Policy(tries=7, waits=(5, 300, 1800, 7200, 18000, 36000))
 """For a receiver that may be down overnight: nearly 18 hours in all."""
 
 INSIDE = Policy(tries=7, waits=(30, 60, 120, 240, 480, 600))
-"""For work that asks nobody outside."""
+"""For work that asks no external service."""
 
 
 def next_wait(policy: Policy, tries_made: int, retry_after: float | None, random: float) -> float | None:

@@ -171,7 +171,7 @@ class Api(NinjaAPI):
 
     @cached_property
     def _schema(self) -> OpenAPISchema:
-        """Takes 0.3 s to make, and anybody may ask for it."""
+        """Made once: it costs much, and anybody may ask for it."""
         schema = super().get_openapi_schema()
         schemas = schema["components"]["schemas"]
         schemas["Problem"] = _PROBLEM

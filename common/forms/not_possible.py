@@ -1,4 +1,4 @@
-"""What a person may not do as things stand."""
+"""Refuse what a limit or another row does not allow now."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

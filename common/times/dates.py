@@ -85,5 +85,5 @@ def _written(when: date, pattern: str) -> str:
 
 @lru_cache(maxsize=5_000)
 def _formatted(when: date, pattern: str, language: str | None) -> str:
-    # Pages and messages name the same few days again and again; Django takes 0.03 ms for each.
+    # Pages and messages name the same few days again and again.
     return formats.date_format(when, pattern)

@@ -48,7 +48,7 @@ def text_of(headers: Mapping[str, str], body: bytes) -> str:
     """The body as text: by its byte order mark or NULs, by its Content-Type, by what it says itself. Raises Bad.
 
     What is valid UTF-8 is UTF-8, whatever it claims to be: hardly any text in another charset is. The bytes of a form's
-    files become lone surrogates where they are no UTF-8.
+    files become lone surrogates where they are not UTF-8.
     """
     charset = _charset(headers, body)
     if b"\0" not in body:
@@ -99,7 +99,7 @@ def _content_type(headers: Mapping[str, str]) -> tuple[str, dict[str, str]]:
 
 
 def _form(text: str, charset: str) -> Any:
-    """`charset` is that of escapes such as %E4 that are no UTF-8."""
+    """`charset` is that of escapes such as %E4 that are not UTF-8."""
     if text.count("&") >= MOST_FIELDS:
         raise Bad("form_fields", most=MOST_FIELDS)
     for encoding in ("utf-8", charset):

@@ -36,7 +36,7 @@ from work.engine.manual import cancelled
 from work.reasons import NO_REASON, Reason
 
 NOWAIT, SKIP = "NOWAIT", "SKIP LOCKED"
-"""Where somebody else has a run: an error for which `is_locked` is true, or it is left out."""
+"""If somebody else has locked a run: raise an error for which `is_locked` is true, or leave the run out."""
 
 
 class Target(NamedTuple):

@@ -34,7 +34,7 @@ from work.reasons import Reason
 log = logging.getLogger(__name__)
 
 TELL = "jobs.tell"
-# Counting a part of 2,000 people takes some 10 ms.
+# Parts of 2,000 people that one task counts, so that it is short.
 PARTS_A_TICK = 10
 # So many dead letters are replayed at a time, oldest first.
 MOST_REPLAYED = 1_000

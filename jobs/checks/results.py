@@ -16,7 +16,7 @@ _LISTED = ("cause", "count", "example")
 
 
 class Check(NamedTuple):
-    """What became of a job. The job's reason is its evidence, or why it failed."""
+    """The outcome of a job, whose reason is its evidence, or why it failed."""
 
     job: Job
 

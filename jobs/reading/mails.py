@@ -10,7 +10,7 @@ _MOST = 20  # texts
 
 
 def texts(raw: bytes) -> str:
-    """What a mail says in its texts, without the encoding in which they travelled; its files are left out."""
+    """Return the decoded text parts of a mail, without its attachments."""
     shown = (part for part in message_from_bytes(raw).walk() if part.get_content_disposition() != "attachment")
     parts = [part for part in shown if part.get_content_maintype() == "text"]
     return "\n\n".join(filter(None, map(_text, parts[:_MOST])))

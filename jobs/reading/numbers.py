@@ -1,6 +1,6 @@
 """The number in a text from a page, with its unit: "1.234,56 €", "USD 1,234.56", "−3 %". Pure.
 
-- It is the first number beside a currency, else the first in the text that is no part of a name: not in "PM2.5: 12".
+- It is the first number beside a currency, else the first in the text that is not part of a name: not in "PM2.5: 12".
   A former price ("instead of 19.99 €"), one of a unit ("1 kg = 3.99 €") and what equals another number
   ("1 EUR = 1.09 USD") are passed over.
 - A minus counts at the beginning of the text, or where it touches the digits or their currency ("−€3"), not in "A-3".
@@ -208,7 +208,7 @@ def _is_passed_over(match: re.Match[str]) -> bool:
 
 
 def _first(text: str, matches: Sequence[re.Match[str]]) -> re.Match[str] | None:
-    """The first that is no part of a name, a date or a time of day, else the first."""
+    """The first that is not part of a name, a date or a time of day, else the first."""
     dated = {at for date in _DATE.finditer(text) for at in range(*date.span())}
     for match in matches:
         begin = match.start("digits")

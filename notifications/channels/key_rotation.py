@@ -18,7 +18,7 @@ _KNOWN_TEXT = "carillon"
 
 @dataclass(slots=True)
 class Rotated:
-    """What became of sealed texts; `unreadable` names those that no key decrypts, left unchanged."""
+    """The counts of sealed texts; `unreadable` names those that no key decrypts, left unchanged."""
 
     sealed: int = 0
     sealed_before: int = 0

@@ -67,7 +67,7 @@ SELECT DISTINCT ON (c.id, d.cause, day)
  ORDER BY c.id, d.cause, day, d.settled_at DESC
 """
 
-# Failures for which no service is to blame, so that they set no `failing_since` (see `channel_health`). After any
+# Failures that no service caused, so that they set no `failing_since` (see `channel_health`). After any
 # other, a channel without one works again.
 _OWN = [
     *reasons.WorkCode,

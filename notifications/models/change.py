@@ -121,7 +121,7 @@ SELECT {_XACT}, {UUID7}, n.user_id, change.type, now(), change.data
 """  # noqa: S608 - constants only
 """Records the end of a delivery, and the new outcome of its notification if `ended`, in the trigger of both.
 
-It is not a trigger by itself, which would cost a delivery 0.02 ms more. A test or a code has one delivery, which says
+It is not a trigger by itself, which each delivery would pay for. A test or a code has one delivery, which says
 it all.
 """
 

@@ -266,7 +266,7 @@ class InternalProvider(Provider):
     @property
     @abstractmethod
     def place(self) -> StrOrPromise:
-        """Where people find its messages."""
+        """The place where people find its messages."""
 
     def summary(self, destination: Destination) -> str:
         return str(self.place)

@@ -49,7 +49,7 @@ def find(request: HttpRequest, error: BaseException | None) -> Damage | None:
         named = request.resolver_match.kwargs.values() if request.resolver_match else ()
         result = next(_damaged(person_id, [key for key in named if isinstance(key, UUID)]), None)
     except Exception as failure:  # the database may be away by now
-        log.warning("No damaged row was looked for: %s", type(failure).__name__)
+        log.warning("Damaged rows were not searched: %s", type(failure).__name__)
         return None
     if result is not None:
         log.error("%s %s, %s cannot be read: %s", result.table, result.key, result.column, type(error).__name__)

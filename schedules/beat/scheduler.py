@@ -49,7 +49,7 @@ _FRESH = 2.0
 LOG_SECONDS = 60.0
 _BROKER_AWAY = (OperationalError, OSError, ResponseError)
 EACH_TICK: list[Callable[[], object]] = []
-"""What other apps do at each tick."""
+"""Functions of other apps, called at each tick."""
 
 
 class BeatLog:

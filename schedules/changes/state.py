@@ -84,7 +84,7 @@ def resume(schedules: Sequence[Schedule], now: datetime, by: User | None) -> Non
 
 
 def still_waiting(schedules: Sequence[Schedule]) -> set[UUID]:
-    """Which of the paused ones waited for Done before, and do still."""
+    """Return the ids of paused schedules that waited for Done before, and still do."""
     timed = Q(what__in=[Change.PAUSED, Change.DONE, Change.UNDONE]) | Q(what=Change.EDITED, detail__has_key="was")
     counting = [one for one in schedules if one.after_done and one.state == _State.PAUSED]
     return {key for key, before in _latest(timed, counting).items() if before.get("state") == _State.AWAITING}
@@ -184,7 +184,7 @@ _CHANGED = (
     *("state", "error", "next_fire_at", "next_early_at", "snoozed_until"),
     *("deleted_at", "tags", "version", "updated_at"),
 )
-# Django's bulk_update makes a CASE of each value: it took three quarters of the CPU of a change of 200 reminders.
+# Django's bulk_update makes a CASE of each value, which takes much CPU to build and to parse.
 _WRITE = f"""
 UPDATE schedules_schedule schedule SET {", ".join(f"{name} = new.{name}" for name in _CHANGED)}
   FROM jsonb_populate_recordset(NULL::schedules_schedule, %s::jsonb) AS new

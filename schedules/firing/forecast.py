@@ -38,7 +38,7 @@ class Coming(NamedTuple):
     """Of its person, if it keeps the slot silent."""
 
     def note(self, timetable: Timetable, work: Work, quiet: str = "") -> str:
-        """What a clock change does to it, and a holiday, or else quiet hours (`quiet`). Without a dot at the end."""
+        """Return the effect of a clock change, and of a holiday or else quiet hours (`quiet`), without a final dot."""
         silent = quiet if self.holiday is None else self.holiday.text
         return ". ".join(filter(None, (words.clock_note(timetable, self.slot, work), silent)))
 

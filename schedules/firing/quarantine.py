@@ -109,7 +109,7 @@ def notices_of(schedule_id: UUID, version: int) -> list[UUID]:
 
 
 def drop_notices(batches: Collection[UUID]) -> None:
-    """Cancel what is not sent yet of them, because an edit has mended what they are about."""
+    """Cancel what is not sent yet of them, because an edit has solved their problem."""
     withdrawal.drop(Notification.objects.filter(batch_id__in=batches), DeliveryCode.MENDED)
 
 

@@ -140,12 +140,12 @@ class PublicIncidentForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 def _public(incident: PublicIncident) -> tuple[str, str, bool]:
-    """What subscribers are told of."""
+    """Return the parts of which subscribers are notified."""
     return incident.title, incident.text.replace("\r\n", "\n"), incident.ended_at is None
 
 
 def _lock(row: StatusPage | PublicIncident) -> None:
-    """What another tab has deleted must not come back."""
+    """Lock a stored row. Raises Http404 if another tab has deleted it, so that it does not come back."""
     same = type(row)._default_manager.select_for_update(no_key=True).filter(pk=row.pk)
     if not row._state.adding and not same.exists():
         raise Http404

@@ -25,7 +25,7 @@ class Folder:
 
     @contextmanager
     def writer(self, name: str) -> Iterator[Writer]:
-        """What was written is there under `name` once the context has ended without an error."""
+        """Write a file, which has its `name` once the context has ended without an error."""
         self._path.mkdir(mode=0o700, parents=True, exist_ok=True)
         part = self._path / f".{name}{_PART}"
         for left in (part, *self._path.glob(f".carillon-*{_PART}")):  # of one that was killed: one writes at a time

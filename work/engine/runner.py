@@ -139,7 +139,7 @@ def finish(kind: Kind[C], claimed: C, answer: Answer, jitter: float | None = Non
 
 
 def _finish_unsettled(kind: Kind[C], claimed: C, answer: Answer, error: Exception, jitter: float | None) -> None:
-    """An effect failed, or the answer cannot be stored: nothing was written. Raises the error if no row is to blame."""
+    """An effect failed, or the answer cannot be stored: nothing was written. Raises the error if no row caused it."""
     if isinstance(error, Busy) or (is_locked(error) and effects_of(answer).has_effect):
         # Its effect needs what another transaction has locked: it is done again later, with a random part, so that many
         # do not meet again.

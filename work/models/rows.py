@@ -123,8 +123,8 @@ class Words:
                 "NEW.state",
                 condition="NEW.state <> 'pending'",
             ),
-            # One list of texts: PostgreSQL parses a condition for each statement, and eleven pairs of states are a tree
-            # of a hundred nodes, which cost each claim and each settlement 0.1 ms.
+            # One list of texts: PostgreSQL parses a condition for each statement, and eleven pairs of states would be a
+            # tree of a hundred nodes for each claim and each settlement.
             refuse(
                 "moves_along_edges",
                 update_of("state"),

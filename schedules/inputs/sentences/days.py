@@ -89,7 +89,7 @@ class Day:
 
     `month` and `year` narrow it; `movable` is as in data/*.toml; `shift` counts from the day. `every` is a repetition
     that is part of it, as in "the 15th of every month". `part` is a part of the day, as in "tonight"; `until` is the
-    end of a span, and `named_weekday` is one beside a date. `is_working`: a public holiday is no such day. `is_near`:
+    end of a span, and `named_weekday` is one beside a date. `is_working`: a public holiday is not one. `is_near`:
     a weekday that may be the one of this week or of the next. `several`: of each month, as the days' fields of a cron.
     """
 

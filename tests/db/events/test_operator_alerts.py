@@ -450,7 +450,7 @@ def test_a_failure_in_it_is_logged_and_ends_nothing(
         pass
 
     def sleep(seconds: float) -> None:
-        if "cannot be looked for" in caplog.text:
+        if "cannot be checked" in caplog.text:
             raise Enough
 
     monkeypatch.setattr(operator_alerts.time, "sleep", sleep)
