@@ -132,6 +132,14 @@ class Day:
         return len(self.weekdays) == 1 and not self.repeats
 
     @property
+    def all_weekdays(self) -> tuple[int, ...]:
+        """With those between the first and the last one of a span."""
+        if self.until is None or self.until.shift or not (self.is_one_weekday and self.until.is_one_weekday):
+            return self.weekdays
+        (first,), (last,) = self.weekdays, self.until.weekdays
+        return tuple(sorted((first + one) % 7 for one in range((last - first) % 7 + 1)))
+
+    @property
     def can_shift(self) -> bool:
         """Whether other days can be counted from it."""
         is_one = self.exact or self.month or self.movable or self.is_one_weekday

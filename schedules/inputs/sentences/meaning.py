@@ -133,8 +133,8 @@ class _Meaning:
         sentence, at = self.sentence, clock.time
         if clock.hour >= 24:
             return self._after_midnight(day, at)
-        if len(day.weekdays) > 1:
-            raise NotUnderstood("two-days", sentence.timing)
+        if len(day.all_weekdays) > 1 and (sentence.times or not day.until):
+            raise self._which_days(day, at)
         if day.nth and not day.is_of and day.weekday < 7:
             name = words.weekday(day.weekday)
             raise NotUnderstood("past" if day.nth == -1 else "which-weekday", sentence.spans["day"].text, day=name)
@@ -194,6 +194,13 @@ class _Meaning:
         dates = [one.date() for one in days if one > self.now]
         choices = [(f"{words.weekday(one.weekday())}, {words.day(one)}", f"{one}") for one in dates]
         return self.sentence.which(code, self.sentence.spans["day"], choices)
+
+    def _which_days(self, day: Day, at: time) -> NotUnderstood:
+        """Asks whether several weekdays come again; a span of them may be one event."""
+        each, piece = words.each(day.all_weekdays), self.sentence.spans["day"]
+        first = day.next(self.now, at)
+        once = [(f"{words.weekday(first.weekday())}, {words.day(first)}", first)] if day.until else []
+        return self.sentence.which("two-days", piece, [(each, each), *once])
 
     def _is_elsewhere(self, clock: Clock) -> bool:
         """Whether a meal has it in the other half of the day, as "dinner at 8"."""

@@ -8,7 +8,6 @@ from itertools import groupby
 from operator import itemgetter
 
 from schedules.inputs.sentences import unused_words
-from schedules.inputs.sentences.actions import ACTIONS
 from schedules.inputs.sentences.days import ELAPSED, Clock, Day, Piece, Step, Times
 from schedules.inputs.sentences.grammar import grammar
 from schedules.inputs.sentences.hints import NotUnderstood
@@ -214,8 +213,8 @@ class Sentence:
             raise NotUnderstood("range", self.spans["ends"].text)
         if self.day is None or (last := self.day.until) is None:
             return
-        if self.day.weekdays and last.is_one_weekday and not last.shift:  # "Monday to Thursday"
-            self.day = ACTIONS["from_to"](self.day.weekdays[0], last.weekdays[0])
+        if len(days := self.day.all_weekdays) > 1:  # "Monday to Thursday"
+            self.day = Day(weekdays=days, repeats=True)
             self.every = (1, "weeks") if self.every == (1, "days") else self.every
         else:
             self.starts, self.ends, self.day = replace(self.day, until=None), last, None

@@ -119,6 +119,7 @@ _BESIDE: Mapping[str, Callable[[Piece, Sentence], object]] = {
     "large": lambda piece, sentence: (
         max(piece.kinds.get("digits", 0), piece.kinds.get("nth", 0)) > 31 and not piece.kinds.keys() & {"hhmm", "year"}
     ),
+    "yearless": lambda piece, sentence: "year" in piece.kinds and sentence.day and sentence.day.month,
     "share": lambda piece, sentence: sentence.every and piece.text.replace(" ", "") in _SHARES,
     "fit": lambda piece, sentence: any(
         _are_in(sentence.times, piece.kinds[kind]) for kind in ("part", "ofpart", "shift") if kind in piece.kinds
