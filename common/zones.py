@@ -5,11 +5,13 @@ from functools import cache, lru_cache
 from zoneinfo import ZoneInfo
 
 from django.core.exceptions import ValidationError
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from common.times.civil_time import known_zones as known
 
-__all__ = ["FIRST_ZONE", "is_damaged", "known", "offered", "offset", "offsets", "read", "validate"]
+__all__ = ["FIRST_ZONE", "is_damaged", "known", "offered", "offset", "options", "read", "validate"]
 
 FIRST_ZONE = "Pacific/Kiritimati"
 """The zone whose clock is the first to show a time (UTC+14)."""
@@ -22,9 +24,10 @@ def offered() -> list[str]:
 
 
 @lru_cache(maxsize=1)
-def offsets(hour: datetime) -> list[tuple[str, str]]:
-    """The names to offer, each with its offset from UTC at an aware full hour. Cached, as it takes 30 ms."""
-    return [(name, offset(hour, ZoneInfo(name))) for name in offered()]
+def options(hour: datetime) -> SafeString:
+    """The names to offer as HTML, each with its offset from UTC at an aware full hour."""
+    named = ((name, offset(hour, ZoneInfo(name))) for name in offered())
+    return format_html_join("", '<option value="{}" label="{}">', named)
 
 
 def offset(instant: datetime, zone: ZoneInfo) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import socket
 from collections.abc import Callable, Iterator
@@ -14,7 +15,8 @@ import pytest
 import redis
 from django.conf import LazySettings, settings as configured
 from django.db import connection, transaction
-from django.test import Client, TransactionTestCase
+from django.template import Template
+from django.test import Client, TransactionTestCase, client
 from hypothesis.internal.conjecture import providers
 from psycopg.sql import SQL, Identifier
 from pytest_django import Settings
@@ -69,6 +71,24 @@ LazySettings.__setattr__ = replace_settings
 
 # Hypothesis draws constants from all modules that are loaded, so that a test's cases depended on those before it.
 providers._get_local_constants = lambda: providers._local_constants
+
+
+_remember = client.store_rendered_templates
+
+
+def remember_pages(store: Any, signal: Any, sender: Any, template: Template, context: Any, **others: Any) -> None:
+    """The contexts of widgets, hundreds of a page, no test asks for."""
+    if not str(template.name).startswith("django/forms/"):
+        _remember(store, signal, sender, template, context, **others)
+
+
+client.store_rendered_templates = remember_pages
+
+
+def pytest_collection_finish() -> None:
+    """All that is imported by now stays: the collector need not look through it again and again."""
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 50)
 
 
 @pytest.fixture(scope="session")

@@ -122,6 +122,7 @@ def _form(text: Any, count: int) -> str:
 
 
 @register.simple_tag
-def zones_offered() -> list[tuple[str, str]]:
-    """The zones to offer, each with its offset from UTC now."""
-    return zones.offsets(timezone.now().replace(minute=0, second=0, microsecond=0))
+def zones_offered() -> SafeString:
+    """The list of zones to offer, each with its offset from UTC now."""
+    hour = timezone.now().replace(minute=0, second=0, microsecond=0)
+    return format_html('<datalist id="zones">{}</datalist>', zones.options(hour))
