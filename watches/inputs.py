@@ -157,8 +157,7 @@ class WatchForm(EditForm, ChannelsForm, NagForm, TimingForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
-        if self.is_new and self._watches >= settings.MOST_WATCHES:
-            refuse(self, None, "limit_reached", limit_reached())
+        self.check_room(self._watches, settings.MOST_WATCHES, limit_reached())
         if "grace" not in self.errors and not cleaned.get("grace"):
             refuse(self, "grace", "required", _("Enter how much later a ping may come, such as 10 minutes."))
         if cleaned.get("lock") and not cleaned.get("longest_run") and "longest_run" not in self.errors:

@@ -96,6 +96,10 @@ class EditForm(TypedForm):
             refuse(self, None, "stale", _("This form was open for more than a day. Check it, then save again."))
         return cleaned
 
+    def check_room(self, existing: int, most: int, problem: str) -> None:
+        if self.is_new and existing >= most:
+            refuse(self, None, "limit_reached", problem)
+
     def row(self, stored: Any) -> dict[str, Any]:
         """The id of the row that a valid form creates, or the id of the `stored` one with the version that it edits."""
         if stored is None:

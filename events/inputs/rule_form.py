@@ -192,8 +192,7 @@ class RuleForm(EditForm, ChannelsForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
-        if self.is_new and self._rules >= settings.MOST_RULES:
-            refuse(self, None, "limit_reached", words.limit_reached())
+        self.check_room(self._rules, settings.MOST_RULES, words.limit_reached())
         for name, needed, at, code, text in _NEEDS:
             if cleaned.get(name) and not any(cleaned.get(one) or one in self.errors for one in needed):
                 refuse(self, at, code, text)

@@ -190,8 +190,7 @@ class ReminderForm(JobForm, ChannelsForm, LateForm, NagForm, AudienceForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
-        if self.is_new and self._schedules >= settings.MOST_SCHEDULES:
-            refuse(self, None, "limit_reached", words.limit_reached())
+        self.check_room(self._schedules, settings.MOST_SCHEDULES, words.limit_reached())
         if self.is_for_audience:
             self._clear_channels()
             cleaned |= {"after_done": False, "early": []}
