@@ -156,14 +156,8 @@ class DeliveryKind(Kind[DeliveryClaim]):
             return NotStarted(claim.unusable)
         if silence := _silence(claim):
             return silence
-        if claim.handler == Team.kind:
-            if not persist(partial(members.has_reader, claim.person_id)):
-                return Rejected(Reason(DeliveryCode.NOBODY_TO_TELL))
-            return Delivered(before=partial(members.tell, claim.id, claim.claimed_at))
-        if claim.handler == Board.kind:
-            return Delivered(before=partial(boards.deliver, claim.channel_id, claim.message))
-        if claim.handler == OnCall.kind:
-            return persist(partial(members.ask, claim.id, claim.claimed_at))
+        if inside := _INSIDE.get(claim.handler):
+            return inside(claim)
         try:
             provider, destination = providers.get(claim.handler), claim.destination()
         except providers.UnknownProvider:
@@ -247,6 +241,20 @@ def _until_readable(claim: DeliveryClaim, error: encryption.Unreadable) -> Defer
     if isinstance(error, encryption.MissingKey) and claim.released < _MOST_HELD:
         return Defer(min(60.0 * 2**claim.released, _LONGEST_HELD), Reason(DeliveryCode.UNREADABLE))
     return NotStarted(Reason(DeliveryCode.UNREADABLE))
+
+
+def _to_team(claim: DeliveryClaim) -> Answer:
+    if not persist(partial(members.has_reader, claim.person_id)):
+        return Rejected(Reason(DeliveryCode.NOBODY_TO_TELL))
+    return Delivered(before=partial(members.tell, claim.id, claim.claimed_at))
+
+
+# By its provider, what calls no service.
+_INSIDE: dict[str, Callable[[DeliveryClaim], Answer | Cancel | Defer]] = {
+    Team.kind: _to_team,
+    Board.kind: lambda claim: Delivered(before=partial(boards.deliver, claim.channel_id, claim.message)),
+    OnCall.kind: lambda claim: persist(partial(members.ask, claim.id, claim.claimed_at)),
+}
 
 
 def _silence(claim: DeliveryClaim) -> Defer | Cancel | None:
