@@ -18,7 +18,7 @@ from urllib.parse import parse_qs
 from uuid import UUID
 
 from django.conf import settings
-from django.db import Error, connection
+from django.db import connection
 
 from common.database import fault_points
 from common.database.correlation import is_uuid
@@ -154,14 +154,13 @@ def _record(pings: Sequence[Any], is_again: bool = False) -> list[tuple[int, str
         return [_ANSWERS[outcome] for outcome in outcomes]
     except Exception as error:
         connection.close()
-        if isinstance(error, Error):
-            if not is_again:
-                return _record(pings, is_again=True)
-            is_away, is_held = blames_no_row(error), is_locked(error)
-            if len(pings) > 1 and (is_held or not is_away):
-                return [answer for ping in pings for answer in _record([ping], is_again=True)]
-            if is_away or is_held:
-                return [AWAY] * len(pings)
+        if not is_again:
+            return _record(pings, is_again=True)
+        is_away, is_held = blames_no_row(error), is_locked(error)
+        if len(pings) > 1 and (is_held or not is_away):
+            return [_record([ping], is_again=True)[0] for ping in pings]
+        if is_away or is_held:
+            return [AWAY] * len(pings)
         log.exception("%d pings cannot be recorded", len(pings))
         return [BROKEN] * len(pings)
 
