@@ -118,7 +118,7 @@ class _Reader:
             event.problem = event.problem or "no-date"
         event.key = [event.uid, event.instance.at if event.instance else ""]
         if not event.uid:
-            event.key += [event.start.at if event.start else "", event.title]
+            event.key += [event.starts_at, event.title]
         return event
 
     def _time(self, event: FileEvent, component: Component) -> Moment:
@@ -142,8 +142,7 @@ class _Reader:
 
     def _due(self, event: FileEvent, component: Component, start: Moment | None) -> Moment:
         """Of a task counts when it is due; a repeated one keeps its start, to which its rule belongs."""
-        is_done = "COMPLETED" in component.properties or component.value("PERCENT-COMPLETE") == "100"
-        event.is_cancelled = event.is_cancelled or is_done
+        event.is_cancelled |= "COMPLETED" in component.properties or component.value("PERCENT-COMPLETE") == "100"
         due = self._one(component, "DUE")
         if (start := start or due) is None:
             raise ValueError("no date")
@@ -157,8 +156,10 @@ class _Reader:
             one if isinstance(one, str) else (one[0], one[1] + length)
             for one in self._alarms(event, component, start, "DUE")
         ]
-        event.later = length if "RRULE" in component.properties else 0
-        return start if event.later else due
+        if "RRULE" not in component.properties:
+            return due
+        event.later = length
+        return start
 
     def _repeat(self, event: FileEvent, component: Component, start: Moment) -> None:
         event.left_out, event.dates = self._many(component, "EXDATE"), self._many(component, "RDATE")

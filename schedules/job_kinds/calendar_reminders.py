@@ -5,6 +5,7 @@ The id of a reminder follows from that of the calendar's and from the event, so 
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any
 from uuid import UUID, uuid5
 
@@ -28,15 +29,16 @@ def apply(ask: Ask, written: Sequence[Entry], ended: Sequence[str], memory: Mapp
     Returns the memory without what could not be made, if that is anything: the next check tries again.
     """
     own = Schedule.objects.filter(user=ask.user_id, deleted_at=None, audience="")
-    result = own.filter(id=ask.origin_id) if ask.origin_id else own.none()
-    if (calendar := result.select_related("user").prefetch_related("channels").first()) is None:
+    own = own.filter(id__in=[ask.origin_id]).select_related("user").prefetch_related("channels")
+    if (calendar := own.first()) is None:
         return None
+    name = partial(uuid5, calendar.id)
     now = lock_at_once(ask.user_id)
     made = Schedule.objects.filter(made_by=calendar).prefetch_related("channels")
-    entries = {uuid5(calendar.id, entry.key): entry for entry in written}
-    over = {uuid5(calendar.id, key) for key in ended}
+    entries = {name(entry.key): entry for entry in written}
+    over = set(map(name, ended))
     if ask.memory is None:
-        staying = [uuid5(calendar.id, key) for key in memory["events"]]
+        staying = map(name, memory["events"])
         over = set(made.filter(deleted_at=None).exclude(id__in=staying).values_list("id", flat=True))
     stored = made.in_bulk([*entries, *over])
     for schedule_id in sorted(over & stored.keys()):

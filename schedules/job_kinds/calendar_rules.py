@@ -41,7 +41,7 @@ def plain(
         if "BYWEEKNO" in parts and not parts.keys() & {"BYDAY", "BYMONTHDAY", "BYYEARDAY"}:
             parts["BYDAY"] = _DAYS[start.weekday()]
         _skip(parts, start)
-        if parts.get("BYSECOND", "").isdigit() and int(parts["BYSECOND"]) in (0, start.second):
+        if parts.get("BYSECOND", "?").zfill(2) in ("00", f"{start.second:02}"):
             del parts["BYSECOND"]
         text = ";".join(f"{name}={value}" for name, value in parts.items())
         needs_help = parts.keys() & {"BYWEEKNO", "BYEASTER", "BYSECOND"} or {"COUNT", "UNTIL"} <= parts.keys()

@@ -172,14 +172,14 @@ def _cut(draft: _Draft, since: datetime | None, end: datetime | None, where: Zon
     """Leave the dates from `since` to before `end`."""
     if since is None and end is None:
         return
-    written = []
+    written, last = [], civil.LAST if end is None else end - _SECOND
     for rule in draft.rules:
         read, _text = rrule_text.read(f"DTSTART:{draft.start:%Y%m%dT%H%M%S}\nRRULE:{rule}", where.key, work)
-        until = min(read.until, end - _SECOND) if end else read.until
+        until = min(read.until, last)
         ends = f";UNTIL={until:%Y%m%dT%H%M%S}" if until < civil.LAST else ""
         written.append(_ENDS.sub("", rule).strip(";") + ends)
     draft.rules, draft.start = written, since or draft.start
-    draft.dates = [one for one in draft.dates if one >= draft.start and (end is None or one < end)]
+    draft.dates = [one for one in draft.dates if draft.start <= one <= last]
 
 
 def _begins(rule: CalendarRule, work: Work) -> bool:

@@ -70,6 +70,10 @@ class FileEvent:
     problem: str = ""
     unknown_zone: str = ""
 
+    @property
+    def starts_at(self) -> str:
+        return self.start.at if self.start else ""
+
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import Any
 
 from schedules.job_kinds.calendar_lines import Component
-from schedules.job_kinds.calendar_values import FileEvent
+from schedules.job_kinds.calendar_values import FileEvent, Moment
 
 _SAME_EXPORT = timedelta(minutes=1)
 _NEVER = datetime(1, 1, 1)  # noqa: DTZ001 - stamps are compared as written
@@ -42,7 +42,7 @@ def current(components: Iterable[tuple[FileEvent, Component]]) -> list[FileEvent
     """Of each event its latest version. Several of one UID that are not versions of each other are several events."""
     current = _latest_of_each([_Version.of(event, component) for event, component in components])
     masters = {one.event.uid: one for one in current if one.event.uid and one.event.instance is None}
-    return [one.event for one in current if one.event.instance is None or _counts(one, masters.get(one.event.uid))]
+    return [one.event for one in current if not (at := one.event.instance) or _counts(one, at, masters)]
 
 
 def _latest_of_each(versions: Sequence[_Version]) -> list[_Version]:
@@ -56,17 +56,16 @@ def _latest_of_each(versions: Sequence[_Version]) -> list[_Version]:
 
 def _latest(versions: Sequence[_Version]) -> list[_Version]:
     """The latest one, and those of the same export. Where these start at other times, they are several events."""
-    sequence = max(one.sequence for one in versions)
-    at = max(one.at for one in versions if one.sequence == sequence)
-    latest = [one for one in versions if one.sequence == sequence and at - one.at <= _SAME_EXPORT]
-    starts = [one.event.start.at if one.event.start else "" for one in latest]
+    newest = max(versions, key=lambda one: (one.sequence, one.at))
+    latest = [one for one in versions if one.sequence == newest.sequence and newest.at - one.at <= _SAME_EXPORT]
+    starts = [one.event.starts_at for one in latest]
     if len(set(starts)) > 1 and latest[0].event.instance is None:
         for one, start in zip(latest, starts, strict=True):
             one.event.key.append(start)
     return latest
 
 
-def _counts(version: _Version, master: _Version | None) -> bool:
+def _counts(version: _Version, instance: Moment, masters: Mapping[str, _Version]) -> bool:
     """Whether a change of one date counts: not where a series of the same version or a later one leaves it out.
 
     A later version that cancels the series cancels its changed dates, too (RFC 5546, 3.2.5).
@@ -74,8 +73,7 @@ def _counts(version: _Version, master: _Version | None) -> bool:
     Its own rule counts where the file does not have the series, or where it is another from this date on.
     """
     event = version.event
-    assert event.instance is not None  # noqa: S101 - its callers ask
-    if master is None:
+    if (master := masters.get(event.uid)) is None:
         if event.rules or event.dates:
             event.instance, event.from_here = None, False
         return True
@@ -83,8 +81,8 @@ def _counts(version: _Version, master: _Version | None) -> bool:
         return False
     if not event.from_here or event.rules == master.event.rules:
         event.rules, event.dates, event.left_out = [], [], []
-    day = event.instance.at[:8]
-    named = {day, f"of {day}"} if event.instance.is_date else {day, event.instance.utc}
+    day = instance.at[:8]
+    named = {day, f"of {day}"} if instance.is_date else {day, instance.utc}
     return not named & master.left_out or version.sequence > master.sequence
 
 

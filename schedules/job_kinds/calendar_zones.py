@@ -88,8 +88,13 @@ def _lower() -> dict[str, str]:
 
 
 @cache
+def _of_places() -> list[str]:
+    return [name for name in sorted(known()) if "/" in name and "Etc/" not in name]
+
+
+@cache
 def _cities() -> dict[str, str]:
-    return {name.rpartition("/")[2].lower(): name for name in sorted(known()) if "/" in name and "Etc/" not in name}
+    return {name.rpartition("/")[2].lower(): name for name in _of_places()}
 
 
 def _offset(written: str) -> tzinfo | None:
@@ -131,8 +136,7 @@ def _alike(own: tzinfo, now: datetime) -> str | None:
         seconds = int(fixed.pop().total_seconds())
         if seconds % 3600 == 0:
             return f"Etc/GMT{-seconds // 3600:+d}" if seconds else "UTC"
-    names = (*_FIRST, *(name for name in sorted(known()) if "/" in name and "Etc/" not in name))
-    for zone in map(ZoneInfo, names):
+    for zone in map(ZoneInfo, (*_FIRST, *_of_places())):
         if all(instant.astimezone(zone).utcoffset() == offset for instant, offset in probes):
             return zone.key
     return None
