@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 
@@ -130,7 +131,7 @@ class Hub:
 
     async def _tell(self) -> None:
         while await self._is_woken.wait():
-            users = [user for user, _ in zip(self._woken.copy(), range(_CHUNK), strict=False)]
+            users = list(islice(self._woken, _CHUNK))
             self._woken.difference_update(users)
             if not self._woken:
                 self._is_woken.clear()

@@ -33,7 +33,7 @@ def socket(request: HttpRequest) -> HttpResponse:
     if not request.user.is_authenticated or session is None:
         return _refusal(401, "Sign in first.")
     board = as_uuid(request.GET.get("board", ""))
-    if "board" in request.GET and (board is None or not boards.of_account(request.user).filter(id=board).exists()):
+    if "board" in request.GET and not boards.of_account(request.user).filter(id__in=[board]).exists():
         return _refusal(404, "There is no such board.")
     person = request.user.actor.pk
     if HUB.is_full(person):

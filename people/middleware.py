@@ -147,6 +147,10 @@ def _busy(request: HttpRequest) -> HttpResponse:
     return response
 
 
+def _is_guarded(name: str) -> bool:
+    return name in _GUARDED or (name.startswith("mfa_") and name not in _SHOWN_AT)
+
+
 class FactorFirst(MiddlewareMixin):
     """Require the second factor for its own pages, addresses, the password, data of an account or team, and new tokens.
 
@@ -159,7 +163,7 @@ class FactorFirst(MiddlewareMixin):
             return None
         if request.method == "POST" and name.startswith(_ACCOUNTS_IN_ADMIN):
             return self._asks_for_password(request)
-        if name not in _GUARDED and (not name.startswith("mfa_") or name in _SHOWN_AT):
+        if not _is_guarded(name):
             return None
         if name in _SET_UP_AT and second_factor.must_confirm_address(request.user):
             # Before the password is asked for, which would be in vain.

@@ -166,9 +166,9 @@ def record(pings: Sequence[NewPing]) -> list[str]:
         first = {ping.token: ping for ping in reversed(waiting)}
         outcomes |= _record(list(first.values()))
         # What refuses one refuses those behind it: a flood of pings to one watch costs one statement.
-        refused = {token: outcomes.get(ping.id, UNKNOWN) for token, ping in first.items()}
-        refused = {token: outcome for token, outcome in refused.items() if outcome in (TOO_MANY, BUSY, UNKNOWN)}
-        outcomes |= {ping.id: refused[ping.token] for ping in waiting if ping.token in refused}
+        results = {token: outcomes.get(ping.id, UNKNOWN) for token, ping in first.items()}
+        refused = (ping for ping in waiting if results[ping.token] in (TOO_MANY, BUSY, UNKNOWN))
+        outcomes |= {ping.id: results[ping.token] for ping in refused}
         waiting = [ping for ping in waiting if ping.id not in outcomes]
     return [outcomes.get(ping.id, UNKNOWN) for ping in pings]
 

@@ -253,7 +253,7 @@ def _text(sign: Sign) -> text.Text:
         lines = [_("It may take %(longest)s.") % {"longest": longest}]
     if sign.seconds is not None:
         lines.append(_("Duration: %(length)s") % {"length": timing.length(sign.seconds)})
-    if watch.description and sign.type != RECOVERED:
+    if sign.type != RECOVERED:
         lines += ["", watch.description]
     return text.Text(
         text.fit(" ".join((subject % name).split()), text.MAX_SUBJECT).text,

@@ -169,8 +169,6 @@ def problem_of(request: HttpRequest, error: Exception) -> Problem:
             return invalid(*(FieldError(_path(one["loc"]), words.detail(one), one["type"]) for one in error.errors))
         case RequestDataTooBig() | UnreadablePostError() | HttpError():
             return Problem(400, "bad-body", "This body could not be read.", "Send it again, whole.")
-        case Busy():
-            return busy()
     if (problem := _of_operation(error) or _of_database(error)) is not None:
         return problem
     log.exception("A call of the API failed: %s %s", request.method, request.path, exc_info=error)
@@ -189,6 +187,8 @@ def _of_operation(error: Exception) -> Problem | None:
             return too_many_messages(error)
         case NotPossible():
             return conflict(str(error))
+        case Busy():
+            return busy()
     return None
 
 

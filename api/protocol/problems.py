@@ -139,17 +139,17 @@ def require_valid(
     `fields` is a form of the body's `fields`. `check` validates all, where that takes more. `place` stands before all
     paths.
     """
-    named = [(form, called) for form in forms]
+    named = dict.fromkeys(forms, called)
     if fields is not None:
-        named.insert(0, (fields, lambda name: f"fields.{_called(name)}".rstrip(".")))
-    for form, called in named if body.wrong else ():
+        named = {fields: lambda name: f"fields.{_called(name)}".rstrip(".")} | named
+    for form, called in named.items():
         for name, field in form.fields.items():
             if body.is_wrong(called(name)):  # what depends on it is not checked, as in the form of a page
                 form.fields[name] = refused = copy(field)
                 refused.clean = _refuse  # type: ignore[assignment, method-assign]
     if check is not None:
         check()
-    body.refuse(*(error for form, called in named for error in errors(form, called)))
+    body.refuse(*(error for form, called in named.items() for error in errors(form, called)))
     if body.wrong:
         raise invalid(*(replace(error, field=place + error.field) for error in body.wrong))
 

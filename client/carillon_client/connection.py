@@ -85,7 +85,7 @@ class Connection:
     ) -> Any:
         # The first try may have made the change, and with it the version that the second one would name.
         repeatable = "If-Match" not in headers
-        lost = False
+        may_be_deleted = False
         for number in range(1, self._tries + 1):
             last = number == self._tries
             wait = 0.25 * 2**number
@@ -94,9 +94,9 @@ class Connection:
             except LostError:
                 if last or not repeatable:
                     raise
-                lost = True
+                may_be_deleted = method == "DELETE"
             else:
-                if lost and method == "DELETE" and response.status_code == 404:
+                if may_be_deleted and response.status_code == 404:
                     return None  # by an earlier try
                 if last or not _may_repeat(response):
                     return _read(response)

@@ -55,7 +55,7 @@ def database(value: str, name: str = "DATABASE_URL") -> dict[str, Any]:
     except ProgrammingError:
         raise Misconfigured(name, "is not a URL that libpq can read", _DATABASE) from None
     host, port = options.pop("host", ""), options.pop("port", "")
-    if not (path := options.pop("dbname", "")) or "/" in path:
+    if not re.fullmatch("[^/]+", path := options.pop("dbname", "")):
         raise Misconfigured(name, "does not end with the name of a database", _DATABASE)
     if re.fullmatch(r"[\d,]*", port) is None:
         raise Misconfigured(name, "has a port that is not a number", _DATABASE)

@@ -37,7 +37,9 @@ def of_every_response(scheme: str | None) -> Mapping[bytes, bytes]:
 
 
 @lru_cache(1024)
-def _is_proxy(address: str) -> bool:
+def _may_be_proxy(address: str) -> bool:
+    if not settings.PROXY_NETWORKS:
+        return True
     ip = ip_address(address)
     ip = getattr(ip, "ipv4_mapped", None) or ip
     return any(ip in ip_network(network) for network in settings.PROXY_NETWORKS)
@@ -56,7 +58,7 @@ class ResponseHeaders:
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         sent = b""
-        if settings.PROXY_NETWORKS and scope.get("client") and not _is_proxy(scope["client"][0]):
+        if scope.get("client") and not _may_be_proxy(scope["client"][0]):
             from_proxies = (b"x-forwarded-", b"x-request-id")
             scope["headers"] = [one for one in scope["headers"] if not one[0].startswith(from_proxies)]
         if settings.SECURE_PROXY_SSL_HEADER:

@@ -141,15 +141,16 @@ def _subschemas(draft: Any, schema: Mapping[str, Any]) -> Iterator[tuple[tuple[s
         path, one = waiting.pop()
         yield path, one
         for keyword, value in one.items() if isinstance(one, dict) else ():
-            place = (*path, keyword)
-            if keyword not in names:
-                continue
-            if keyword in _NAMED and isinstance(value, dict):
-                waiting += [((*place, name), inner) for name, inner in value.items() if not isinstance(inner, list)]
-            elif keyword in _LIST and isinstance(value, list):
-                waiting += [((*place, str(number)), inner) for number, inner in enumerate(value)]
-            elif keyword in _ONE:
-                waiting.append((place, value))
+            if keyword in names:
+                waiting += [((*path, keyword, *inside), inner) for inside, inner in _schemas_in(keyword, value)]
+
+
+def _schemas_in(keyword: str, value: Any) -> list[tuple[tuple[str, ...], Any]]:
+    if keyword in _NAMED and isinstance(value, dict):
+        return [((name,), inner) for name, inner in value.items() if not isinstance(inner, list)]
+    if keyword in _LIST and isinstance(value, list):
+        return [((str(number),), inner) for number, inner in enumerate(value)]
+    return [((), value)] if keyword in _ONE else []
 
 
 def _unusable_parts(draft: Any, schema: Mapping[str, Any]) -> Iterator[str]:

@@ -39,8 +39,6 @@ RETURNING id, user_id
 
 def begin(event: Any, run: Run, flow: Flow, new: Sequence[NewStep]) -> list[Wake]:
     """Insert steps, with ids that follow from the event. Returns what to publish after the commit."""
-    if not new:
-        return []
     given = [one.key for one in new if one.key]
     existing = set(Step.objects.filter(run=run, key__in=given).values_list("handler", "key"))
     working = _working(run, new)

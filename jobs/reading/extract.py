@@ -159,11 +159,10 @@ def _in_html(selector: str, page: str) -> str | None:
         page = _CDATA.sub(lambda match: html.escape(match[1]), page)
     if (root := plain.tree(page)) is None:
         return None
-    for table in root.iter("table"):  # as browsers do, whose selectors people copy
-        if rows := table.xpath("tr"):
-            body = etree.Element("tbody")
-            rows[0].addprevious(body)
-            body.extend(rows)
+    for table in root.xpath("descendant-or-self::table[tr]"):  # as browsers do, whose selectors people copy
+        rows, body = table.xpath("tr"), etree.Element("tbody")
+        rows[0].addprevious(body)
+        body.extend(rows)
     if not (elements := path(root)):
         return None
     element = next((one for one in elements if next(one.iterancestors(*_NOT_FOUND), None) is None), elements[0])

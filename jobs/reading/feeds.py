@@ -159,13 +159,17 @@ def _reference(match: re.Match[str]) -> str:
 
 
 def _item(entry: Mapping[str, Any], version: str) -> _Item:
-    identity, link = str(entry.get("id") or "").strip(), str(entry.get("link") or "").strip()
+    identity, link = _value(entry, "id"), _value(entry, "link")
     if not link or link == identity:
-        link = _address(identity) or next((str(one.get("href") or "") for one in entry.get("links") or ()), "")
+        link = _address(identity) or next((_value(one, "href") for one in entry.get("links") or ()), "")
     text = next(iter(entry.get("content") or ()), None) or entry.get("summary_detail") or {}
     is_text = version.startswith("atom") and text.get("type") == "text/plain"
-    excerpt = _excerpt(str(text.get("value") or ""), is_text)
+    excerpt = _excerpt(_value(text, "value"), is_text)
     return _Item(identity, link, _words(entry, "title", version), excerpt, _date(entry))
+
+
+def _value(of: Mapping[str, Any], name: str) -> str:
+    return str(of.get(name) or "").strip()
 
 
 def _date(entry: Mapping[str, Any]) -> str:

@@ -114,12 +114,13 @@ def advance(limit: int = BATCH) -> int:
             return 0
         firsts = Notification.objects.in_bulk([one.id for one in taken])
         wanted = {key for one in taken for key in (*one.sent_to, *firsts[one.id].nag_channel_ids)}
-        existing = dict(Channel.objects.filter(id__in=wanted, removed_at=None).values_list("id", "provider"))
+        rows = Channel.objects.filter(id__in=wanted, removed_at=None).values_list("id", "provider")
+        existing = {row[0]: row for row in rows}
         steps, repeats = [], []
         for one in taken:
             first = firsts[one.id]
-            chosen = [(key, existing[key]) for key in first.nag_channel_ids if key in existing]
-            channels = chosen or [(key, existing[key]) for key in one.sent_to if key in existing]
+            chosen = [*filter(None, map(existing.get, first.nag_channel_ids))]
+            channels = chosen or [*filter(None, map(existing.get, one.sent_to))]
             steps.append(step := decide(one, first, channels))
             if step.go:
                 repeats.append(_repeat(one, first, channels, is_chosen=bool(chosen)))

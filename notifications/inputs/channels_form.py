@@ -179,7 +179,7 @@ class ChannelsForm(TypedForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
-        chosen = list(cleaned.get("channels") or [])
+        chosen = cleaned.get("channels", [])
         if self.in_order():
             if len(chosen) == 1:
                 refuse(self, "one_by_one", "one_channel", _("Choose two or more channels, or “All at once”."))

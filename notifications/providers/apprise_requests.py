@@ -160,13 +160,13 @@ class _Guarded(requests.Session):
     def send(self, request: requests.PreparedRequest, **_ignored: Any) -> requests.Response:
         if (calls := _current.get()) is None:
             raise requests.ConnectionError("call this inside guarded()")
-        url, left = request.url or "", max(0.0, calls.expires - time.monotonic())
+        url, left = str(request.url), max(0.0, calls.expires - time.monotonic())
         if calls.probe_only:
             _probe(calls, url, left)
         body: Any = request.body or b""
         try:
             answer = http.request(
-                request.method or "",
+                str(request.method),
                 url,
                 body=body.encode() if isinstance(body, str) else body,
                 headers={name: value for name, value in request.headers.items() if name.lower() != "content-length"},

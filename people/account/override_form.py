@@ -51,7 +51,8 @@ class OverrideForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscripta
         field.label_from_instance = lambda one: one.person.get_full_name()  # type: ignore[assignment,method-assign]
 
     def clean(self) -> dict[str, Any]:
-        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        super().clean()
+        cleaned: dict[str, Any] = self.cleaned_data
         begins, ends, now = cleaned.get("begins_at"), cleaned.get("ends_at"), timezone.now()
         if begins and ends and begins >= ends:
             self.add_error("ends_at", _("Choose a time after the beginning."))

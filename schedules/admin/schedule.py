@@ -1,5 +1,6 @@
 """Schedules in the admin: read in words, added, edited, paused and resumed."""
 
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
@@ -103,7 +104,7 @@ class ScheduleAdmin(OwnedAdmin):
         if not self.has_add_permission(request):
             raise PermissionDenied
         key = request.GET.get("owner", "")
-        is_key = key.isascii() and key.isdigit() and len(key) < 10
+        is_key = re.fullmatch("[0-9]{1,9}", key)
         if (owner := User.objects.filter(pk=key).first() if is_key else None) is None:
             chosen = OwnerForm(request.GET if "email" in request.GET else None)
             if chosen.is_valid():

@@ -197,13 +197,12 @@ def _save(
     what: Change,
     now: datetime,
     by: User | None,
-    detail: Mapping[UUID, dict[str, Any]] | None = None,
+    details: Mapping[UUID, dict[str, Any]] = {},
 ) -> None:
     for schedule in schedules:
         schedule.version += 1
         schedule.updated_at = now
         schedule.set_next_early(now)
-    details = detail or {}
     events = [ScheduleEvent.of(one, what, now, by, **details.get(one.id, {})) for one in schedules]
     lost = [event for event in events if event.schedule.periodic_task_id is None]
     for event in lost:  # an operator has deleted its row of celery-beat

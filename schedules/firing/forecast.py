@@ -119,7 +119,7 @@ class Forecast:
         if timetable.excluded:
             zone = timetable.rule.zone
             slots = [slot for slot in slots if civil.local(zone, slot).date() not in timetable.excluded]
-        return [slot for slot in slots if slot not in self.coming.settled] if self.coming.settled else slots
+        return [slot for slot in slots if slot not in self.coming.settled]
 
     def _of_interval(
         self, step: timedelta, begin: datetime, end: datetime, zone: ZoneInfo, work: Work

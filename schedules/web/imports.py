@@ -100,9 +100,8 @@ def upload(request: PersonRequest) -> HttpResponse:
         which = Format(chosen) if chosen in {*Format} else files.recognise(raw)
         is_first = "file" in request.FILES or request.POST.get("was", which) != which
         form = ImportForm(None if is_first else request.POST, request.user, which)
-        if is_first:
-            form.initial["content"] = files.shown(raw, which)
-        elif not form.is_valid() and {"minutes", "all_day_at"} & form.errors.keys():
+        form.initial["content"] = files.shown(raw, which)
+        if {"minutes", "all_day_at"} & form.errors.keys():
             return _show(request, form, [])
         items = imports.plan(request.user, files.read(request.user, raw, which, form.times(), now))
     except ImportRefused as refusal:

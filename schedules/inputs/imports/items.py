@@ -89,17 +89,20 @@ def plan(user: User, found: Sequence[Item]) -> list[Item]:
     ids = [_id(user, item.key) for item in found]
     imported = set(Schedule.objects.for_user(user).filter(id__in=ids).values_list("id", flat=True))
     first = {item.key: item for item in reversed(found)}
-    items = []
+    new, others = [], []
     for item in found:
-        if item.fate is Fate.NEW and first[item.key] is not item:
-            item = replace(item, fate=Fate.TWICE, values=None)
-        elif item.fate is Fate.NEW and _id(user, item.key) in imported:
-            item = replace(item, fate=Fate.KNOWN, values=None)
-        items.append(item)
-    new = sorted((item for item in items if item.values), key=lambda item: (item.next_slot, item.key))
+        if item.fate is not Fate.NEW:
+            others.append(item)
+        elif first[item.key] is not item:
+            others.append(replace(item, fate=Fate.TWICE, values=None))
+        elif _id(user, item.key) in imported:
+            others.append(replace(item, fate=Fate.KNOWN, values=None))
+        else:
+            new.append(item)
+    new.sort(key=lambda item: (item.next_slot, item.key))
     room = max(0, editing.room(user))
     full = [replace(item, fate=Fate.FULL, values=None) for item in new[room:]]
-    return [*new[:room], *full, *(item for item in items if item.fate is not Fate.NEW)]
+    return [*new[:room], *full, *others]
 
 
 def load(
