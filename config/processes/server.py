@@ -67,7 +67,7 @@ class Server:
         try:
             for child in self.deaths:
                 child.start()
-            return self._watch()
+            return self._wait_until_ready() or self._watch()
         finally:
             self._stop()
 
@@ -78,16 +78,28 @@ class Server:
         self.last_line_at = time.monotonic()
         print_line(line, name)
 
-    def _watch(self) -> int:
-        deadline, is_ready = time.monotonic() + _READY_WITHIN, False
+    def _wait_until_ready(self) -> int:
+        deadline = time.monotonic() + _READY_WITHIN
         while not self.signals:
-            read_outputs(1.0 if is_ready else 0.25)
+            read_outputs(0.25)
+            for child in self.deaths:
+                if (status := child.exit_status()) is not None:
+                    print_line(f"{child.name} did not start (exit status {status}); stopping. See its last lines.")
+                    return int(not self.signals)
+            if not (waiting := [child.name for child in self.deaths if not child.is_ready()]):
+                self._tell_ready()
+                break
+            if time.monotonic() > deadline:
+                print_line(f"{' and '.join(waiting)} not ready after {_READY_WITHIN:.0f} s; stopping")
+                return 1
+        return 0
+
+    def _watch(self) -> int:
+        while not self.signals:
+            read_outputs(1.0)
             for child, deaths in self.deaths.items():
                 if (status := child.exit_status()) is None:
                     continue
-                if not is_ready:
-                    print_line(f"{child.name} did not start (exit status {status}); stopping. See its last lines.")
-                    return int(not self.signals)
                 if child is not self.worker or not child.is_ready():  # a provider may end a worker, not the server
                     deaths.append(time.monotonic())
                 if len(deaths) == _DEATHS and deaths[-1] - deaths[0] < _WITHIN:
@@ -96,14 +108,7 @@ class Server:
                 print_line(f"{child.name} died (exit status {status}); starting it again")
                 child.stop(0.0)  # its own children
                 child.start()
-            if is_ready:
-                embedded.look_after()
-            elif not (waiting := [child.name for child in self.deaths if not child.is_ready()]):
-                is_ready = True
-                self._tell_ready()
-            elif time.monotonic() > deadline:
-                print_line(f"{' and '.join(waiting)} not ready after {_READY_WITHIN:.0f} s; stopping")
-                return 1
+            embedded.look_after()
         return 0
 
     def _tell_ready(self) -> None:
