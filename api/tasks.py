@@ -3,11 +3,11 @@
 from celery import shared_task
 
 from api.protocol import idempotency
-from counters import counting
-from locks import holding
+from counters import totals
+from locks import leases
 
 
 @shared_task(name="api.forget_answers")
 def forget_answers() -> int:
     """And old locks, and the old numbers of counters' charts. Returns how many rows were deleted."""
-    return idempotency.forget() + holding.forget() + counting.forget()
+    return idempotency.forget() + leases.forget() + totals.forget()

@@ -35,21 +35,21 @@ def main() -> None:
     ratios = {}
     with environment():
         from bench.rows import make_user
-        from counters import counting
+        from counters import totals
 
         user = make_user()
         for held in HELD:
             rates: dict[str, list[float]] = {name: [] for name in shards}
             for _ in range(options.rounds):
                 for name, choose in shards.items():
-                    before = counting.values(user).get("bench", 0)
+                    before = totals.values(user).get("bench", 0)
                     with (
                         patch.object(random, "randrange", choose),
                         ThreadPoolExecutor(options.writers) as pool,
                     ):
                         end = time.perf_counter() + options.seconds
                         made = sum(pool.map(partial(write, user, held / 1000), [end] * options.writers))
-                    if counting.values(user)["bench"] - before != made:
+                    if totals.values(user)["bench"] - before != made:
                         raise SystemExit("An addition was lost or counted twice")
                     rates[name].append(made / options.seconds)
             for name, each in rates.items():
@@ -63,13 +63,13 @@ def write(user: User, held: float, end: float) -> int:
     """Add until `end`, in transactions that last `held` seconds longer; returns how often."""
     from django.db import connection, transaction
 
-    from counters import counting
+    from counters import totals
 
     made = 0
     try:
         while time.perf_counter() < end:
             with transaction.atomic():
-                counting.add(user, "bench", 1)
+                totals.add(user, "bench", 1)
                 if held:
                     time.sleep(held)
             made += 1

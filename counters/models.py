@@ -25,7 +25,7 @@ class ShardQuerySet(OwnedQuerySet["Shard"]):
 class Shard(models.Model):
     """A part of a counter, whose value is the sum of its shards: so those who add at once wait for each other rarely.
 
-    A counter exists while it has shards. See `counting`.
+    A counter exists while it has shards. See `totals`.
     """
 
     user = models.ForeignKey(

@@ -14,9 +14,9 @@ from people.models.owned import OwnedQuerySet
 
 
 class Lock(models.Model):
-    """A lock of a person by its name, held until `expires_at`, an instant of the database's clock. See `holding`.
+    """A lock of a person by its name, held until `expires_at`, an instant of the database's clock. See `leases`.
 
-    `hashed` is of the token of who held it last, `fence` the number of that holding: each later one has a higher
+    `hashed` is of the token of who held it last, `fence` the number of that lease: each later one has a higher
     number. `holder` is what they call themselves.
     """
 

@@ -8,6 +8,6 @@ class WatchesConfig(AppConfig):
 
     def ready(self) -> None:
         from schedules.beat import scheduler
-        from watches import tell
+        from watches import notices
 
-        scheduler.EACH_TICK.append(tell.tell_due)
+        scheduler.EACH_TICK.append(notices.record_due)

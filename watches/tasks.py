@@ -1,10 +1,10 @@
-"""The task of status mails, one for the stock scheduler (our own beat tells what is due at each tick), and one that
+"""The task of status mails, one for the stock scheduler (our own beat records what is due at each tick), and one that
 prunes."""
 
 from celery import shared_task
 
 from common.database.postgres import change
-from watches import tell
+from watches import notices
 from watches.models.watch import DOWNTIME_DAYS
 from watches.status_pages import subscribers
 from watches.status_pages.mail import STATUS_MAIL
@@ -16,11 +16,11 @@ send_status_mail = task_of(STATUS_MAIL)
 
 
 @shared_task(name="watches.tell", ignore_result=True)
-def tell_due() -> None:
-    tell.tell_due()
+def record_due() -> None:
+    notices.record_due()
 
 
-periodic.NEEDED["watches.tell"] = lambda: "SELECT WHERE false"  # our own beat has told it
+periodic.NEEDED["watches.tell"] = lambda: "SELECT WHERE false"  # our own beat has recorded it
 
 PINGS = Retention("pings", "INBOUND_KEPT_DAYS", "watches_ping", "d.at < %(since)s AND d.tells = ''")
 

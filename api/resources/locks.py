@@ -13,8 +13,8 @@ from api.protocol.answers import answer, secret_answer
 from api.protocol.fields import Body, Instant, valid
 from api.protocol.problems import Problem, conflict
 from common.texts.written import check_line
-from locks import holding
-from locks.holding import Held
+from locks import leases
+from locks.leases import Lease
 from locks.models import Lock
 
 router = Router(tags=["locks"], auth=Bearer("locks"))
@@ -28,7 +28,7 @@ class Named(Body):
 
 class Acquire(Named):
     ttl: int = Field(
-        30, ge=holding.SHORTEST, le=holding.LONGEST, description="Seconds after which it is free, unless it is renewed."
+        30, ge=leases.SHORTEST, le=leases.LONGEST, description="Seconds after which it is free, unless it is renewed."
     )
     holder: Annotated[str, Field(max_length=100), valid(lambda text: text and check_line(text))] = Field(
         "", description="Who takes it, for those who wait; empty: the token’s label."
@@ -40,7 +40,7 @@ class Release(Named):
 
 
 class Renew(Release):
-    ttl: int = Field(30, ge=holding.SHORTEST, le=holding.LONGEST, description="Seconds, counted from now.")
+    ttl: int = Field(30, ge=leases.SHORTEST, le=leases.LONGEST, description="Seconds, counted from now.")
 
 
 class Acquired(BaseModel):
@@ -81,8 +81,8 @@ def list_locks(request: ApiRequest, page: Query[paging.PageParameters]) -> HttpR
 def acquire_lock(request: ApiRequest, body: Acquire) -> HttpResponse:
     """A free lock is yours for `ttl` seconds, counted from before you asked. Else the answer says who has it, and for
     how long. With `Idempotency-Key`, a repeated request gets the same answer."""
-    taken = holding.acquire(request.auth.user, body.name, body.ttl, body.holder or request.auth.label)
-    if isinstance(taken, Held):
+    taken = leases.acquire(request.auth.user, body.name, body.ttl, body.holder or request.auth.label)
+    if isinstance(taken, Lease):
         acquired = Acquired(acquired=True, token=taken.token, fence=taken.fence, ttl=body.ttl)
         return secret_answer(acquired.model_dump())
     return answer(Acquired(acquired=False, wait_ms=taken.wait_ms, holder=taken.holder).model_dump())
@@ -92,7 +92,7 @@ def acquire_lock(request: ApiRequest, body: Acquire) -> HttpResponse:
 def renew_lock(request: ApiRequest, body: Renew) -> HttpResponse:
     """Refused (409) where the token does not hold it any more: then stop what you do under it. `Idempotency-Key` is
     ignored."""
-    fence = holding.renew(request.auth.user, body.name, body.token, body.ttl)
+    fence = leases.renew(request.auth.user, body.name, body.token, body.ttl)
     if fence is None:
         raise _not_held()
     return answer({"fence": fence, "ttl": body.ttl})
@@ -102,7 +102,7 @@ def renew_lock(request: ApiRequest, body: Renew) -> HttpResponse:
 def release_lock(request: ApiRequest, body: Release) -> None:
     """Others may take it at once. Refused (409) where the token does not hold it any more. `Idempotency-Key` is
     ignored."""
-    if not holding.release(request.auth.user, body.name, body.token):
+    if not leases.release(request.auth.user, body.name, body.token):
         raise _not_held()
 
 

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 
 from common.forms.not_possible import shown_in
 from common.times import dates
-from counters import counting
+from counters import totals
 from counters.models import Shard
 from people.access.requests import PersonRequest, person_form, person_page, posted
 
@@ -29,7 +29,7 @@ class CounterForm(forms.Form):
         label=gettext_lazy("Name"),
         max_length=Shard._meta.get_field("name").max_length,
         widget=forms.TextInput(attrs={"autocomplete": "off", "placeholder": "nightly-builds"}),
-        validators=[counting.check_name],
+        validators=[totals.check_name],
         help_text=gettext_lazy("Letters, digits, “-” and “_”."),
         error_messages={
             "required": gettext_lazy("Enter a name, such as nightly-builds."),
@@ -51,22 +51,22 @@ def counter_list(request: PersonRequest) -> HttpResponse:
     form = CounterForm(posted(request))
     if form.is_valid():
         name = form.cleaned_data["name"]
-        if counting.values(request.user, name):
+        if totals.values(request.user, name):
             form.add_error("name", _("You have this counter already. Choose another name."))
         else:
             with shown_in(form):
-                counting.add(request.user, name, 0)
+                totals.add(request.user, name, 0)
                 messages.success(request, _("“%(name)s” counts from 0.") % {"name": name})
                 return redirect("counters:detail", name)
-    page = Paginator([*counting.values(request.user).items()], _PAGE).get_page(request.GET.get("page"))
+    page = Paginator([*totals.values(request.user).items()], _PAGE).get_page(request.GET.get("page"))
     return render(request, "counters/list.html", {"page": page, "form": form})
 
 
 @person_page
 def detail(request: PersonRequest, name: str) -> HttpResponse:
     value, is_by_day = _value(request, name), request.GET.get("by") == "day"
-    span, count = (counting.DAY, _DAYS) if is_by_day else (counting.MINUTE, _MINUTES)
-    history = counting.history(request.user, name, span, count)
+    span, count = (totals.DAY, _DAYS) if is_by_day else (totals.MINUTE, _MINUTES)
+    history = totals.history(request.user, name, span, count)
     highest = max(map(abs, history.values()))
     context = {
         "name": name,
@@ -89,14 +89,14 @@ def delete(request: PersonRequest, name: str) -> HttpResponse:
     value = _value(request, name)
     if request.method != "POST":
         return render(request, "counters/delete.html", {"name": name, "value": value})
-    counting.delete(request.user, name)
+    totals.delete(request.user, name)
     messages.success(request, _("“%(name)s” is deleted.") % {"name": name})
     return redirect("counters:list")
 
 
 def _value(request: PersonRequest, name: str) -> int:
     """Raises Http404 for one that the person does not have."""
-    for value in counting.values(request.user, name).values():
+    for value in totals.values(request.user, name).values():
         return value
     raise Http404
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 import pytest
 from django.db import connection, transaction
 
-from counters import counting
+from counters import totals
 from counters.models import Rollup
 from people import tokens
 from people.models import ApiToken, User
@@ -34,7 +34,7 @@ def add(user: User, seed: int) -> int:
         for _ in range(ADDITIONS):
             by = chance.randrange(-5, 10)
             with suppress(TakenBackError), transaction.atomic():
-                counting.add(user, "one", by)
+                totals.add(user, "one", by)
                 if chance.random() < 0.2:
                     raise TakenBackError
                 total += by
@@ -47,7 +47,7 @@ def test_nothing_is_lost_and_nothing_counted_twice() -> None:
     user = make_user()
     with ThreadPoolExecutor(THREADS) as pool:
         total = sum(pool.map(add, [user] * THREADS, range(THREADS)))
-    assert counting.values(user) == {"one": total}
+    assert totals.values(user) == {"one": total}
 
 
 def test_a_web_process_counts_pings_calls_and_additions_and_writes_them_soon(ada: User) -> None:

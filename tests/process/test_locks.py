@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from locks import holding
-from locks.holding import Held
+from locks import leases
+from locks.leases import Lease
 from people.models import User
 from tests.make import make_user
 
@@ -40,15 +40,15 @@ def work(user: User, log: Path, seed: int, writes: Any, is_over: Any) -> None:
 
         while not is_over.value:
             began = time.monotonic()
-            held = holding.acquire(user, "one", TTL, str(seed))
-            if not isinstance(held, Held):
+            held = leases.acquire(user, "one", TTL, str(seed))
+            if not isinstance(held, Lease):
                 time.sleep(chance.uniform(0.01, 0.2))
                 continue
             write("acquired", began, fence=held.fence)
             for _ in range(chance.randrange(3)):
                 time.sleep(TTL * chance.choice((0.1, 0.1, 0.3, 1.5)))
                 began = time.monotonic()
-                if holding.renew(user, "one", held.token, TTL) is not None:
+                if leases.renew(user, "one", held.token, TTL) is not None:
                     write("renewed", began, fence=held.fence)
             # The resource that the lock protects: it refuses a fence that is lower than one before.
             with connection.cursor() as cursor:
@@ -59,7 +59,7 @@ def work(user: User, log: Path, seed: int, writes: Any, is_over: Any) -> None:
                 writes.value += cursor.rowcount
             # Before the call: a process that is killed within it may have released the lock and cannot say so.
             write("releasing", time.monotonic(), fence=held.fence)
-            holding.release(user, "one", held.token)
+            leases.release(user, "one", held.token)
 
 
 def test_it_never_has_two_holders(tmp_path: Path) -> None:

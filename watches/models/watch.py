@@ -125,7 +125,7 @@ class Watch(Sender):
         ordering = ["-id"]
         indexes = [
             models.Index(fields=["user", "-id"], condition=Q(deleted_at=None), name="watch_of_person"),
-            # tell_due: the deadlines that have passed
+            # record_due: the deadlines that have passed
             models.Index(fields=["deadline"], condition=Q(deadline__isnull=False), name="watch_deadline"),
         ]
         constraints = [
@@ -244,7 +244,7 @@ class Ping(models.Model):
         ordering = ["-number"]
         indexes = [
             models.Index(fields=["watch", "rid"], condition=Q(is_open=True), name="ping_open_run"),
-            # tell_due
+            # record_due
             models.Index(fields=["id"], condition=~Q(tells=""), name="ping_to_tell"),
             models.Index(fields=["slow_at"], condition=Q(slow_at__isnull=False), name="ping_slow"),
         ]

@@ -18,7 +18,7 @@ from common.database.postgres import change, column, delete as delete_row
 from common.texts import xml_text
 from events.models import Event
 from events.pure.types import SOURCE
-from watches import tell
+from watches import notices
 from watches.badges import worst
 from watches.models import DailyDowntime, PublicIncident, StatusPage, Watch
 from watches.status_pages import subscribers
@@ -34,7 +34,7 @@ _DAY = 86_400
 _LONG = 0.05
 """The share of a day from which a downtime is long."""
 _IN_FEED, _LOOKED_AT = 50, 200
-_NEWS = (tell.MISSED, tell.FAILED, tell.RECOVERED)
+_NEWS = (notices.MISSED, notices.FAILED, notices.RECOVERED)
 
 
 class Day(NamedTuple):
@@ -173,5 +173,5 @@ def _changes_of_watches(page: StatusPage) -> Iterator[tuple[datetime, UUID, str,
     news = [mine.filter(type=one)[:_LOOKED_AT] for one in _NEWS]  # each by its index
     for event in news[0].union(*news[1:], all=True):
         if event.source == SOURCE and event.correlation_id in watches:
-            text = _("%(name)s works again") if event.type == tell.RECOVERED else _("%(name)s is down")
+            text = _("%(name)s works again") if event.type == notices.RECOVERED else _("%(name)s is down")
             yield event.occurred_at, event.id, text % {"name": watches[event.correlation_id]}, ""

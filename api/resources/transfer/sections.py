@@ -30,7 +30,7 @@ from api.resources.schedules.holidays import HolidayBody
 from api.resources.status_pages import BadgeBody
 from api.resources.topics import SubscriptionBody, TopicBody
 from api.resources.watches import WatchBody
-from counters import counting
+from counters import totals
 from counters.models import Shard
 from events.models import InboundAddress, Rule, Subscription, Topic
 from events.rules import changes as rule_changes, words as rule_words
@@ -272,7 +272,7 @@ def _add_locked(make: Callable[[User, Any], Any], taker: Taker, body: BaseModel,
 
 
 def _add_counter(taker: Taker, body: CounterEntry, key: UUID) -> UUID:
-    counting.add(taker.user, body.name, body.value)
+    totals.add(taker.user, body.name, body.value)
     return key
 
 

@@ -7,7 +7,7 @@ from unittest.mock import patch
 
 import pytest
 
-from counters import counting
+from counters import totals
 from counters.models import Shard
 from people.models import User
 from tests.db.api.conftest import Api, at_most, wrong_fields
@@ -24,22 +24,22 @@ def test_what_is_added_is_read_as_a_sum(api: Api) -> None:
 
 
 def test_each_addition_is_one_statement_on_one_of_32_rows(ada: User) -> None:
-    for number in range(counting.SHARDS):
-        with patch.object(counting.random, "randrange", return_value=number), at_most(1):
-            assert counting.add(ada, "builds", 2) == 2 * (number + 1)
-    with patch.object(counting.random, "randrange", return_value=number):
-        assert counting.add(ada, "builds", 10) == 74  # to a row that has something
+    for number in range(totals.SHARDS):
+        with patch.object(totals.random, "randrange", return_value=number), at_most(1):
+            assert totals.add(ada, "builds", 2) == 2 * (number + 1)
+    with patch.object(totals.random, "randrange", return_value=number):
+        assert totals.add(ada, "builds", 10) == 74  # to a row that has something
     for _ in range(100):
-        counting.add(ada, "builds", 1)
-    assert Shard.objects.count() == counting.SHARDS
-    assert counting.values(ada) == {"builds": 174}
+        totals.add(ada, "builds", 1)
+    assert Shard.objects.count() == totals.SHARDS
+    assert totals.values(ada) == {"builds": 174}
 
 
 def test_the_value_after_an_addition_is_that_of_its_person(ada: User) -> None:
     other = make_user()
     for number, user, value in ((0, other, 9), (1, ada, 9), (2, other, 18)):
-        with patch.object(counting.random, "randrange", return_value=number):
-            assert counting.add(user, "builds", 9) == value
+        with patch.object(totals.random, "randrange", return_value=number):
+            assert totals.add(user, "builds", 9) == value
 
 
 def test_a_repeated_request_adds_once(api: Api) -> None:
@@ -67,7 +67,7 @@ def test_a_deleted_one_begins_at_0_again(api: Api) -> None:
     assert api.post("/counters", {"name": "builds"}).json()["value"] == 1
 
 
-@pytest.mark.parametrize("by", [counting.LARGEST + 1, -counting.LARGEST - 1, 0.5, "1", None, True])
+@pytest.mark.parametrize("by", [totals.LARGEST + 1, -totals.LARGEST - 1, 0.5, "1", None, True])
 def test_what_is_wrong_is_named_and_leaves_nothing(api: Api, by: object) -> None:
     assert wrong_fields(api.post("/counters", {"name": "builds", "by": by})) == ["by"]
     assert not Shard.objects.exists()
@@ -91,7 +91,7 @@ def test_it_needs_the_scope(ada: User) -> None:
 
 
 def test_a_person_has_a_limit_of_counters_and_those_there_go_on(api: Api) -> None:
-    with patch.object(counting, "_ADD", counting._ADD.replace("1000", "1")):
+    with patch.object(totals, "_ADD", totals._ADD.replace("1000", "1")):
         api.post("/counters", {"name": "builds"})
         refused = api.post("/counters", {"name": "deploys"})
         assert (refused.status_code, "limit" in refused.json()["detail"]) == (409, True)

@@ -15,7 +15,7 @@ from people import tokens
 from people.models import User
 from tests.db.watches.test_pings import ping
 from tests.make import make_channel, make_user, make_watch
-from watches import tell
+from watches import notices
 from watches.models import Watch
 
 pytestmark = pytest.mark.django_db
@@ -131,7 +131,7 @@ def test_pings_their_output_and_flips(checks: Checks, ada: User) -> None:
     ping(watch, "start")
     ping(watch, "fail", exit_code=1, output="no space", size=8)
     ping(watch)
-    tell.tell_due()
+    notices.record_due()
     one = f"checks/{watch.token}"
     pings = checks("GET", f"{one}/pings/").json()["pings"]
     assert [(each["type"], each["n"]) for each in pings] == [("success", 3), ("fail", 2), ("start", 1)]

@@ -10,7 +10,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from api import tasks
-from locks import holding
+from locks import leases
 from locks.models import Lock
 from people.models import User
 from tests.db.api.conftest import Api, at_most, wrong_fields
@@ -118,7 +118,7 @@ def test_it_needs_the_scope(ada: User) -> None:
 
 
 def test_a_person_has_a_limit_of_names_and_those_there_go_on(api: Api) -> None:
-    with patch.object(holding, "_ACQUIRE", holding._ACQUIRE.replace("1000", "1", 2).replace("< 1000", "< 1")):
+    with patch.object(leases, "_ACQUIRE", leases._ACQUIRE.replace("1000", "1", 2).replace("< 1000", "< 1")):
         first = api.post("/locks/acquire", BACKUP).json()
         refused = api.post("/locks/acquire", {"name": "second"})
         assert (refused.status_code, "limit" in refused.json()["detail"]) == (409, True)
@@ -128,32 +128,32 @@ def test_a_person_has_a_limit_of_names_and_those_there_go_on(api: Api) -> None:
 
 
 def test_it_is_forgotten_a_month_after_its_last_holding_and_its_fence_grows(ada: User) -> None:
-    held = holding.acquire(ada, "backup", 30)
+    held = leases.acquire(ada, "backup", 30)
     Lock.objects.update(expires_at=timezone.now() - timedelta(days=29))
     assert tasks.forget_answers() == 0
     Lock.objects.update(expires_at=timezone.now() - timedelta(days=31))
     assert tasks.forget_answers() == 1
-    again = holding.acquire(ada, "backup", 30)
-    assert isinstance(held, holding.Held)
-    assert isinstance(again, holding.Held)
+    again = leases.acquire(ada, "backup", 30)
+    assert isinstance(held, leases.Lease)
+    assert isinstance(again, leases.Lease)
     assert again.fence > held.fence
 
 
 def test_the_fence_grows_at_each_holding_however_soon_it_follows(ada: User) -> None:
     """As within one millisecond, or after a clock was set back."""
-    holding.acquire(ada, "backup", 30)
+    leases.acquire(ada, "backup", 30)
     Lock.objects.update(fence=F("fence") + 10**9, expires_at=timezone.now())
     before = Lock.objects.get().fence
-    again = holding.acquire(ada, "backup", 30)
-    assert isinstance(again, holding.Held)
+    again = leases.acquire(ada, "backup", 30)
+    assert isinstance(again, leases.Lease)
     assert again.fence == before + 1
 
 
 def test_statements(ada: User) -> None:
     with at_most(1):
-        holding.acquire(ada, "backup", 30)
+        leases.acquire(ada, "backup", 30)
     with at_most(2):
-        holding.acquire(ada, "backup", 30)
+        leases.acquire(ada, "backup", 30)
 
 
 def test_a_blank_name_is_refused(api: Api) -> None:

@@ -20,7 +20,7 @@ from api.resources.transfer import load, sections
 from api.resources.transfer.load import Outcome
 from common.redis import request_slots
 from common.redis.cache import Cache
-from counters import counting
+from counters import totals
 from events.inbound import addresses
 from events.inbound.addresses import InboundForm
 from events.models import InboundAddress, Rule, Subscription, Topic
@@ -105,8 +105,8 @@ def fill(user: User) -> None:
     Badge.objects.create(user=user, tag="db")
     page = StatusPage.objects.create(user=user, title="Ours", slug="planted-slug", intro="All of it.")
     page.watches.set([watch, rule])
-    counting.add(user, "builds", 5)
-    counting.add(user, "builds", -2)
+    totals.add(user, "builds", 5)
+    totals.add(user, "builds", -2)
 
 
 def exported(user: User) -> dict[str, Any]:
@@ -372,7 +372,7 @@ def test_watches_come_with_their_badges_and_pages_which_have_new_addresses(ada: 
     assert by_rule.token not in {one.token for one in Watch.objects.for_user(ada)}
     page = StatusPage.objects.get(user=newcomer)
     assert {*page.watches.all()} == {by_period, by_rule} and page.slug != "planted-slug"
-    assert counting.values(newcomer) == {"builds": 3}
+    assert totals.values(newcomer) == {"builds": 3}
     without = exported(ada) | {"watches": []}
     [trouble] = taken(make_user(), without).troubles[-1:]
     assert (trouble.section, trouble.field) == ("badges", "watch_id")

@@ -10,7 +10,7 @@ from django.test import Client
 from django.utils import timezone
 
 from common.database import sums
-from counters import counting
+from counters import totals
 from counters.models import Rollup, Shard
 from people.models import User
 from tests.make import make_user, signed_in
@@ -24,12 +24,12 @@ def test_a_counter_is_created_read_and_deleted_after_a_question(ada: User) -> No
     created = page.post("/counters/", {"name": "builds"})
     assert created["Location"] == "/counters/builds/"
     for number in range(1, 3):
-        counting.add(ada, "builds", number * 1_000)
+        totals.add(ada, "builds", number * 1_000)
     assert "3,000" in page.get("/counters/").text
     assert "3,000" in page.get("/counters/builds/").text
-    assert counting.values(make_user()) == {}
+    assert totals.values(make_user()) == {}
     assert "3,000" in page.get("/counters/builds/delete/").text
-    assert counting.values(ada) == {"builds": 3_000}
+    assert totals.values(ada) == {"builds": 3_000}
     assert page.post("/counters/builds/delete/")["Location"] == "/counters/"
     assert not Shard.objects.exists()
     assert page.get("/counters/builds/").status_code == page.post("/counters/builds/delete/").status_code == 404
@@ -37,23 +37,23 @@ def test_a_counter_is_created_read_and_deleted_after_a_question(ada: User) -> No
 
 @pytest.mark.parametrize("name", ["", "a b", "a\nb", "a\x00", "a\x07", "ä", "x" * 101, "taken"])
 def test_a_wrong_name_is_refused_at_its_field(ada: User, name: str) -> None:
-    counting.add(ada, "taken", 5)
+    totals.add(ada, "taken", 5)
     refused = signed_in(ada).post("/counters/", {"name": name})
     assert list(refused.context["form"].errors) == ["name"]
-    assert counting.values(ada) == {"taken": 5}
+    assert totals.values(ada) == {"taken": 5}
 
 
 def test_nobody_sees_or_deletes_the_counters_of_others_or_has_too_many(
     ada: User, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    counting.add(ada, "builds", 1)
+    totals.add(ada, "builds", 1)
     stranger = signed_in(make_user())
     assert list(stranger.get("/counters/").context["page"]) == []
     assert stranger.get("/counters/builds/").status_code == 404
     assert stranger.post("/counters/builds/delete/").status_code == 404
     assert client.get("/counters/").status_code == 302
-    monkeypatch.setattr(counting, "MOST", 0)
-    monkeypatch.setattr(counting, "_ADD", counting._ADD.replace("1000", "0"))
+    monkeypatch.setattr(totals, "MOST", 0)
+    monkeypatch.setattr(totals, "_ADD", totals._ADD.replace("1000", "0"))
     assert list(stranger.post("/counters/", {"name": "one"}).context["form"].errors) == ["__all__"]
 
 
@@ -63,12 +63,12 @@ def test_the_chart_shows_what_was_added_by_minute_and_by_day(
     monkeypatch.setattr(sums, "_is_started", True)
     with django_capture_on_commit_callbacks(execute=True):
         for by in (5, 7, -2):
-            counting.add(ada, "builds", by)
-        counting.add(ada, "gone", 1)
-    counting.delete(ada, "gone")
+            totals.add(ada, "builds", by)
+        totals.add(ada, "gone", 1)
+    totals.delete(ada, "gone")
     assert not Rollup.objects.exists()
-    counting._rollups.flush()
-    counting._rollups.flush()
+    totals._rollups.flush()
+    totals._rollups.flush()
     assert sorted(Rollup.objects.values_list("name", "span", "value")) == [("builds", 60, 10), ("builds", 86_400, 10)]
     page = signed_in(ada)
     for path, count in (("/counters/builds/", 60), ("/counters/builds/?by=day", 30)):
@@ -80,8 +80,8 @@ def test_the_chart_shows_what_was_added_by_minute_and_by_day(
     Rollup.objects.create(user=ada, name="builds", span=60, start=minute - timedelta(minutes=30), value=-4)
     bars = page.get("/counters/builds/").context["bars"]
     assert [(bar.value, bar.height) for bar in bars if bar.value] == [(-4, 400), (10, 1_000)]
-    assert sum(counting.history(ada, "builds", counting.MINUTE, 60).values()) == 6
-    assert counting.values(ada) == {"builds": 10}
+    assert sum(totals.history(ada, "builds", totals.MINUTE, 60).values()) == 6
+    assert totals.values(ada) == {"builds": 10}
 
 
 def test_a_chart_leaves_out_what_was_added_before_it_begins_or_by_others(ada: User) -> None:
@@ -89,7 +89,7 @@ def test_a_chart_leaves_out_what_was_added_before_it_begins_or_by_others(ada: Us
     for ago in (1, 29, 30):
         Rollup.objects.create(user=ada, name="builds", span=86_400, start=today - timedelta(days=ago), value=ago)
     Rollup.objects.create(user=make_user(), name="builds", span=86_400, start=today, value=30)
-    days = counting.history(ada, "builds", counting.DAY, 30)
+    days = totals.history(ada, "builds", totals.DAY, 30)
     assert list(days) == sorted(days)
     assert len(days) == 30
     assert 30 not in days.values()
@@ -97,12 +97,12 @@ def test_a_chart_leaves_out_what_was_added_before_it_begins_or_by_others(ada: Us
 
 def test_old_numbers_of_charts_are_forgotten_and_go_with_their_counter(ada: User) -> None:
     now = timezone.now()
-    counting.add(ada, "builds", 1)
+    totals.add(ada, "builds", 1)
     for span, ago in ((60, 0.05), (60, 0.1), (86_400, 300), (86_400, 367)):
         Rollup.objects.create(user=ada, name="builds", span=span, start=now - timedelta(days=ago), value=1)
-    assert counting.forget() == 2
+    assert totals.forget() == 2
     assert sorted(Rollup.objects.values_list("span", flat=True)) == [60, 86_400]
-    counting.delete(ada, "builds")
+    totals.delete(ada, "builds")
     assert not Rollup.objects.exists()
 
 

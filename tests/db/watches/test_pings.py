@@ -14,14 +14,14 @@ from aiosmtpd.smtp import Envelope
 from django.db import connection
 from pytest_django import Settings
 
-from locks import holding
-from locks.holding import Held, Taken
+from locks import leases
+from locks.leases import Lease, Taken
 from locks.models import Lock
 from people.models import User
 from schedules.firing.fire import read_clock
 from tests.db.locks import locked
 from tests.make import make_user, make_watch
-from watches import changes, mail, pings, tell, timing
+from watches import changes, mail, notices, pings, timing
 from watches.models import Ping, PingKey, Watch
 from watches.models.badge import new_token
 from watches.pings import LOCKED, TAKEN, TOO_MANY, UNKNOWN, NewPing
@@ -217,7 +217,7 @@ def test_the_last_hundred_are_kept(ada: User, settings: Settings) -> None:
         ping(watch)
     assert watch.pings.exclude(id=first.id).count() <= 101
     assert watch.pings.filter(id=first.id).exists()  # until it is told
-    tell.tell_due()
+    notices.record_due()
     ping(watch)
     assert watch.pings.count() == 100
 
@@ -248,7 +248,7 @@ def test_a_flood_of_one_watch_costs_one_statement(
 @pytest.mark.django_db(transaction=True)
 def test_mails_to_a_watch_that_is_locked_delay_no_other(ada: User, settings: Settings) -> None:
     settings.PING_DOMAIN = "ping.example.org"
-    held, other = (make_watch(ada, [], name=name) for name in ("Held", "Other"))
+    held, other = (make_watch(ada, [], name=name) for name in ("Lease", "Other"))
     receiver = mail.Receiver()
 
     async def send(watch: Watch) -> str:
@@ -333,12 +333,12 @@ def test_a_watch_is_pinged_by_key_and_slug(ada: User) -> None:
 def test_a_run_holds_the_lock_until_it_ends(ada: User) -> None:
     watch, other = (make_watch(ada, [], name=name, lock="db", longest_run=600) for name in ("Dump", "Vacuum"))
     assert outcome(watch, "start") == TAKEN
-    held = holding.acquire(ada, "db", 10)
+    held = leases.acquire(ada, "db", 10)
     assert isinstance(held, Taken) and held.holder == "Dump" and 0 < held.wait_ms <= 600_000
     assert [outcome(one, "start") for one in (other, watch)] == [LOCKED, LOCKED]
     assert (other.ping_count, watch.ping_count) == (0, 1)
     assert outcome(other, "success") == TAKEN  # it frees nothing
-    assert isinstance(holding.acquire(ada, "db", 10), Taken)
+    assert isinstance(leases.acquire(ada, "db", 10), Taken)
     assert outcome(watch, "fail") == TAKEN
     assert outcome(other, "start") == TAKEN
     assert outcome(make_watch(make_user(), lock="db", longest_run=600), "start") == TAKEN
@@ -357,17 +357,17 @@ def test_of_two_runs_that_start_at_once_one_gets_the_lock(ada: User) -> None:
 
 def test_a_start_is_refused_while_a_program_holds_the_lock(ada: User) -> None:
     watch = make_watch(ada, lock="db", longest_run=600)
-    held = holding.acquire(ada, "db", 60, "psql")
-    assert isinstance(held, Held)
+    held = leases.acquire(ada, "db", 60, "psql")
+    assert isinstance(held, Lease)
     assert outcome(watch, "start") == LOCKED
-    holding.release(ada, "db", held.token)
+    leases.release(ada, "db", held.token)
     assert outcome(watch, "start") == TAKEN
     lock = Lock.objects.get(name="db")
     assert (lock.holder, lock.fence > held.fence) == ("Backup", True)
     Lock.objects.update(expires_at=read_clock().now)
-    assert isinstance(holding.acquire(ada, "db", 60), Held)  # its longest run is over
+    assert isinstance(leases.acquire(ada, "db", 60), Lease)  # its longest run is over
     assert outcome(watch, "success") == TAKEN
-    assert isinstance(holding.acquire(ada, "db", 60), Taken)  # which the end of the lost run does not free
+    assert isinstance(leases.acquire(ada, "db", 60), Taken)  # which the end of the lost run does not free
 
 
 def test_a_run_that_starts_again_by_its_id_keeps_the_lock(ada: User) -> None:
@@ -375,14 +375,14 @@ def test_a_run_that_starts_again_by_its_id_keeps_the_lock(ada: User) -> None:
     run, other = str(uuid4()), str(uuid4())
     assert [outcome(watch, "start", rid=rid) for rid in (run, run, other, "")] == [TAKEN, TAKEN, LOCKED, LOCKED]
     assert outcome(watch, "success", rid=run) == TAKEN
-    assert isinstance(holding.acquire(ada, "db", 10), Held)
+    assert isinstance(leases.acquire(ada, "db", 10), Lease)
 
 
 def test_a_lock_is_freed_when_its_watch_is_deleted(ada: User) -> None:
     watch = make_watch(ada, lock="db", longest_run=600)
     assert outcome(watch, "start", rid=str(uuid4())) == TAKEN
     changes.delete(watch.id)
-    assert isinstance(holding.acquire(ada, "db", 10), Held)
+    assert isinstance(leases.acquire(ada, "db", 10), Lease)
 
 
 def test_the_end_of_a_run_frees_the_lock_that_its_watch_had_at_its_start(ada: User) -> None:
@@ -390,7 +390,7 @@ def test_the_end_of_a_run_frees_the_lock_that_its_watch_had_at_its_start(ada: Us
     assert outcome(watch, "start") == TAKEN
     Watch.objects.filter(id=watch.id).update(lock="disk")
     assert outcome(watch, "success") == TAKEN
-    assert isinstance(holding.acquire(ada, "db", 10), Held)
+    assert isinstance(leases.acquire(ada, "db", 10), Lease)
 
 
 def test_a_run_whose_output_is_ignored_has_ended(ada: User) -> None:
@@ -399,4 +399,4 @@ def test_a_run_whose_output_is_ignored_has_ended(ada: User) -> None:
     end = ping(watch, output="skipped")
     assert (end.kind, end.milliseconds is None) == ("log", False)
     assert not watch.pings.filter(is_open=True).exists()
-    assert isinstance(holding.acquire(ada, "db", 10), Held)
+    assert isinstance(leases.acquire(ada, "db", 10), Lease)

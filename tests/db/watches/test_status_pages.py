@@ -18,7 +18,7 @@ from events.models import Run
 from people.models import User
 from tests.db.watches.test_pings import HOUR, ping, set_back
 from tests.make import make_user, make_watch, signed_in
-from watches import changes, tasks, tell
+from watches import changes, notices, tasks
 from watches.models import DailyDowntime, PublicIncident, StatusPage, Watch
 from watches.status_pages import status
 from watches.status_pages.forms import PublicIncidentForm, StatusPageForm
@@ -158,7 +158,7 @@ def test_its_feed_has_incidents_and_changes_of_its_watches(client: Client, ada: 
     for watch in (shop, other):
         ping(watch, "fail", output="secret")
         ping(watch)
-    tell.tell_due()
+    notices.record_due()
     answer = client.get(f"{URL}feed")
     assert answer["Content-Type"].startswith("application/atom+xml")
     root = ElementTree.fromstring(answer.content)  # noqa: S314 - our own
@@ -170,7 +170,7 @@ def test_its_feed_has_incidents_and_changes_of_its_watches(client: Client, ada: 
 def test_its_feed_is_xml_whatever_rows_hold_and_keeps_plain_text(client: Client, ada: User) -> None:
     page = make_page(ada, make_watch(ada, [], name="a\x01b\ufffe"), intro="T\x01\uffff")
     ping(Watch.objects.get(), "fail")
-    tell.tell_due()
+    notices.record_due()
     page.incidents.create(title="T\x01T", text="<db1> & \x0b")
     root = ElementTree.fromstring(client.get(f"{URL}feed").content)  # noqa: S314 - our own
     assert {one.text for one in root.findall("{*}entry/{*}title")} == {"TT", "ab is down"}

@@ -13,7 +13,7 @@ from notifications.models import Delivery
 from people.models import User
 from tests.db.watches.test_pings import HOUR, ping, set_back
 from tests.make import make_channel, make_user, make_watch
-from watches import changes, tell
+from watches import changes, notices
 from watches.models import Ping, Watch
 
 
@@ -34,7 +34,7 @@ def test_one_is_created_pinged_and_shown(browser: Client, ada: User) -> None:
     assert answer["Location"] == f"/watches/{watch.id}/"
     assert (watch.period, watch.grace, watch.longest_run, watch.tags) == (86_400, 3600, 120, ["db", "night"])
     ping(watch, "fail", exit_code=7, output="<b>no space left</b>", size=200_000)
-    tell.tell_due()
+    notices.record_due()
     page = browser.get(answer["Location"]).content.decode()
     for text in (
         watch.url,
@@ -125,7 +125,7 @@ def test_deleting_cancels_what_is_not_sent_and_can_be_undone(browser: Client, ad
     watch = make_watch(ada, [make_channel(ada, "email")])
     ping(watch)
     set_back(watch, 2 * HOUR)
-    tell.tell_due()
+    notices.record_due()
     answer = browser.post(f"/watches/{watch.id}/delete/")
     assert "Undo" in browser.get(answer["Location"]).content.decode()
     assert set(Delivery.objects.values_list("state", "reason_code")) == {("cancelled", "watch-withdrawn")}
@@ -141,10 +141,10 @@ def test_a_grace_that_is_edited_after_a_long_silence_is_missed_at_the_next_tick(
     watch = make_watch(ada, [], grace=7200)
     ping(watch)
     set_back(watch, timedelta(hours=2))
-    assert tell.tell_due() == 0
+    assert notices.record_due() == 0
     watch.grace = 300
     changes.change(watch, [])
-    assert tell.tell_due() == 1
+    assert notices.record_due() == 1
 
 
 def test_somebody_elses_is_not_found(browser: Client) -> None:

@@ -23,7 +23,7 @@ from django.utils import timezone
 
 from events.models import FlowSettings
 from jobs.models import Job
-from locks import holding
+from locks import leases
 from locks.models import Lock
 from notifications.models import Notification
 from people.models import User
@@ -334,7 +334,7 @@ def test_a_command_runs_under_a_lock(web: Web, token: str, ada: User, tmp_path: 
     done = carillon("lock", "--ttl", "20", "backup", "--", "sh", "-c", "sleep 8; exit 7", home=tmp_path, **known)
     assert (done.returncode, done.stderr) == (7, "")  # it was renewed, and its status is that of the command
     assert "No lock is held." in carillon("lock", home=tmp_path, **known).stdout
-    holding.acquire(ada, "backup", 60, "another host")
+    leases.acquire(ada, "backup", 60, "another host")
     done = carillon("lock", "backup", "--", "touch", str(tmp_path / "ran"), home=tmp_path, **known)
     assert (done.returncode, "another host holds backup" in done.stderr) == (1, True), done.stderr
     assert not (tmp_path / "ran").exists()

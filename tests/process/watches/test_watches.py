@@ -29,7 +29,7 @@ from tests.make import make_channel, make_user, make_watch
 from tests.process.conftest import wait_until
 from tests.process.schedules.test_beat import lines, running_beat
 from tests.process.web import Web
-from watches import pings, tell
+from watches import notices, pings
 from watches.models import Ping, PingKey, Watch
 from watches.pings import NewPing
 
@@ -205,7 +205,7 @@ def test_a_beat_that_dies_before_its_commit_has_told_nothing_and_the_next_tells_
         assert beat.wait(timeout=180) == -signal.SIGKILL
         assert not Event.objects.exists()
         assert Watch.objects.filter(state="up").count() == 3
-        assert tell.tell_due() == 3
+        assert notices.record_due() == 3
     assert told("watch.missed") == once(watches)
 
 
@@ -220,8 +220,8 @@ def test_a_ping_in_the_same_moment_as_the_end_of_the_grace_is_told_as_it_was(ada
         Watch.objects.filter(id=watch.id).update(deadline=deadline)
         waited = 0.0 if is_late else 1.3
         new = NewPing(watch.token, "success", waited=waited)
-        assert together(partial(record, new), tell.tell_due)[0] == ["taken"]
-        tell.tell_due()
+        assert together(partial(record, new), notices.record_due)[0] == ["taken"]
+        notices.record_due()
         watch.refresh_from_db()
         assert watch.state == "up"
         types = Counter(Event.objects.filter(correlation_id=watch.id).values_list("type", flat=True))

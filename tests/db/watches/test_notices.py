@@ -17,7 +17,7 @@ from schedules.firing.fire import read_clock
 from tests.db.notifications.deliveries.test_nag import arrive, repeat, repeats
 from tests.db.watches.test_pings import HOUR, ping, set_back
 from tests.make import NOON, answers, make_channel, make_watch
-from watches import changes, tell
+from watches import changes, notices
 from watches.models import Ping, Watch
 from work.models import Hold
 
@@ -30,11 +30,11 @@ def test_a_missed_ping_is_told_once_at_the_end_of_the_grace(ada: User) -> None:
     removed = make_channel(ada, "webhook", removed_at=NOON)
     watch = make_watch(ada, [make_channel(ada), make_channel(ada, "email"), removed], tags=["db"])
     ping(watch)
-    assert tell.tell_due() == 0
+    assert notices.record_due() == 0
     set_back(watch, 2 * HOUR)
     deadline = watch.deadline
-    assert tell.tell_due() == 1
-    assert tell.tell_due() == 0
+    assert notices.record_due() == 1
+    assert notices.record_due() == 0
     [event] = Event.objects.all()
     assert (event.type, event.occurred_at, event.chain) == ("watch.missed", deadline, str(watch.id))
     assert (event.data["name"], event.data["tags"]) == ("Backup", ["db"])
@@ -52,11 +52,11 @@ def test_failures_and_recoveries_are_told_in_their_order(ada: User) -> None:
     ping(watch, "fail", exit_code=3)
     ping(watch)
     ping(watch, "fail")
-    assert tell.tell_due() == 3
+    assert notices.record_due() == 3
     rows = Event.objects.order_by("id").values_list("type", flat=True)
     assert sorted(rows) == ["watch.failed", "watch.failed", "watch.recovered"]
     assert "Exit code: 3" in {line for one in Notification.objects.all() for line in one.body.splitlines()}
-    assert tell.tell_due() == 0
+    assert notices.record_due() == 0
 
 
 def test_they_are_told_in_the_order_in_which_they_were_recorded_whatever_their_ids(ada: User) -> None:
@@ -65,7 +65,7 @@ def test_they_are_told_in_the_order_in_which_they_were_recorded_whatever_their_i
     ids = sorted(uuid7() for _ in range(2))
     ping(watch, "fail", id=ids[1])
     ping(watch, id=ids[0])
-    assert tell.tell_due() == 2
+    assert notices.record_due() == 2
     assert list(Event.objects.order_by("id").values_list("type", flat=True)) == ["watch.failed", "watch.recovered"]
 
 
@@ -73,8 +73,8 @@ def test_pages_are_loaded_before_watches_are_locked(ada: User, monkeypatch: pyte
     ping(make_watch(ada), "fail")
     clear_url_caches()
     loaded = []
-    monkeypatch.setattr(tell, "_record", lambda *_: loaded.append(get_resolver()._populated) or 0)
-    tell.tell_due()
+    monkeypatch.setattr(notices, "_record", lambda *_: loaded.append(get_resolver()._populated) or 0)
+    notices.record_due()
     assert loaded
     assert all(loaded)
 
@@ -85,7 +85,7 @@ def test_a_miss_that_nobody_has_told_before_the_next_ping_is_told_with_its_recov
     set_back(watch, 2 * HOUR)
     newest = ping(watch)
     assert (newest.tells, newest.missed_at is not None) == ("recovered", True)
-    assert tell.tell_due() == 2
+    assert notices.record_due() == 2
     assert told(ada) == ["watch.missed", "watch.recovered"]
     missed = Notification.objects.get(subject="Backup did not report")
     assert "Last ping" not in missed.body  # the newest one came afterwards
@@ -99,7 +99,7 @@ def test_a_failure_is_repeated_until_the_watch_works_again_is_paused_or_somebody
     def fail(name: str) -> tuple[Watch, Notification]:
         watch = make_watch(ada, [inbox], name=name, nag_every=10, nag_times=3)
         ping(watch, "fail", waited=60.0)
-        assert tell.tell_due() == 1
+        assert notices.record_due() == 1
         arrive()
         return watch, Notification.objects.get(origin_id=watch.id)
 
@@ -110,7 +110,7 @@ def test_a_failure_is_repeated_until_the_watch_works_again_is_paused_or_somebody
     inbox = make_channel(ada)
     works, pauses, answered, stays = (fail(name) for name in ("a", "b", "c", "d"))
     ping(works[0])
-    assert tell.tell_due() == 1
+    assert notices.record_due() == 1
     changes.pause(pauses[0].id, stays_paused=True)
     acknowledge.acknowledge(answered[1].id)
     assert repeat() == 1
@@ -124,9 +124,9 @@ def test_a_run_that_takes_too_long_is_told_once(ada: User) -> None:
     watch = make_watch(ada, longest_run=600)
     ping(watch, "start")
     set_back(watch, timedelta(minutes=20))
-    assert tell.tell_due() == 1
+    assert notices.record_due() == 1
     ping(watch)
-    assert tell.tell_due() == 0
+    assert notices.record_due() == 0
     assert told(ada) == ["watch.slow"]
 
 
@@ -135,7 +135,7 @@ def test_a_slow_run_that_ended_before_anybody_looked_is_told_too(ada: User) -> N
     ping(watch, "start")
     set_back(watch, timedelta(minutes=20))
     ping(watch)
-    assert tell.tell_due() == 1
+    assert notices.record_due() == 1
     assert told(ada) == ["watch.slow"]
 
 
@@ -146,7 +146,7 @@ def test_a_run_that_dies_holding_its_lock_is_told(ada: User) -> None:
         ping(watch, "start")
         set_back(watch, timedelta(minutes=20))
     ping(ended)
-    assert tell.tell_due() == 2
+    assert notices.record_due() == 2
     assert {event.data["lock"] for event in Event.objects.filter(type="watch.slow")} == {"db", ""}
     assert Notification.objects.get().subject == "Backup died holding the lock “db”"
 
@@ -159,7 +159,7 @@ def test_with_incidents_an_alert_is_raised_and_resolved_instead_of_a_message(
     watch = make_watch(ada, opens_incident=True)
     ping(watch, "fail")
     ping(watch)
-    tell.tell_due()
+    notices.record_due()
     assert sorted(told(ada)) == ["alert.raised", "alert.resolved", "watch.failed", "watch.recovered"]
     assert {one.data["key"] for one in Event.objects.filter(type__startswith="alert.")} == {str(watch.id)}
     assert Notification.objects.count() == messages
@@ -170,7 +170,7 @@ def test_an_incident_that_no_recovery_can_end_any_more_is_over(ada: User) -> Non
     ping(well)
     for watch in (deleted, edited):
         ping(watch, "fail")
-    tell.tell_due()
+    notices.record_due()
     for watch in (deleted, well):
         changes.delete(watch.id)
     edited.opens_incident = False
@@ -183,7 +183,7 @@ def test_with_incidents_a_run_that_takes_too_long_is_a_message_and_no_alert(ada:
     watch = make_watch(ada, opens_incident=True, longest_run=600)
     ping(watch, "start")
     set_back(watch, timedelta(minutes=20))
-    assert tell.tell_due() == 1
+    assert notices.record_due() == 1
     assert told(ada) == ["watch.slow"]
     assert Notification.objects.get().subject == "Backup takes too long"
 
@@ -193,7 +193,7 @@ def test_an_urgent_watch_does_not_wait_for_the_end_of_quiet_hours(ada: User) -> 
     mail = make_channel(ada, "email")
     for urgent in (False, True):
         ping(make_watch(ada, [mail], urgent=urgent), "fail")
-    assert tell.tell_due() == 2
+    assert notices.record_due() == 2
     waits = {one.notification.urgent: one.reason_code for one in Delivery.objects.all()}
     assert waits == {False: "quiet-hours", True: ""}
 
@@ -201,7 +201,7 @@ def test_an_urgent_watch_does_not_wait_for_the_end_of_quiet_hours(ada: User) -> 
 def test_its_own_words_are_no_marks_of_a_reminder(ada: User) -> None:
     watch = make_watch(ada, description="Not **bold**, and see [x](https://example.org).")
     ping(watch, "fail")
-    tell.tell_due()
+    notices.record_due()
     body = Notification.objects.get().body
     assert "**bold**" not in body and "[x](" not in body
     assert "bold" in body
@@ -212,7 +212,7 @@ def test_a_slot_that_new_zone_data_has_moved_is_expected_later(ada: User) -> Non
     ping(watch)
     now = read_clock().now
     Watch.objects.filter(id=watch.id).update(deadline=now - timedelta(minutes=1))
-    assert tell.tell_due() == 0
+    assert notices.record_due() == 0
     watch.refresh_from_db()
     assert watch.deadline is not None and watch.deadline > now
 
@@ -222,10 +222,10 @@ def test_nothing_is_told_on_hold_and_nothing_to_who_is_gone(ada: User) -> None:
     ping(watch)
     set_back(watch, 2 * HOUR)
     Hold.objects.update(is_on=True)
-    assert tell.tell_due() == 0
+    assert notices.record_due() == 0
     Hold.objects.update(is_on=False)
     User.objects.filter(id=ada.id).update(is_active=False)
-    assert tell.tell_due() == 0
+    assert notices.record_due() == 0
     assert not Event.objects.exists()
     watch.refresh_from_db()
     assert watch.state == "down"  # it is not looked at again and again
@@ -235,7 +235,7 @@ def test_what_a_deleted_watch_had_to_tell_is_not_told(ada: User) -> None:
     watch = make_watch(ada)
     ping(watch, "fail")
     changes.delete(watch.id)
-    assert tell.tell_due() == 0
+    assert notices.record_due() == 0
     assert not Event.objects.exists()
     assert not Ping.objects.exclude(tells="").exists()  # it is not looked at again and again
 
@@ -252,15 +252,15 @@ def test_one_that_cannot_be_told_holds_up_no_other(ada: User, monkeypatch: pytes
         watch = make_watch(ada, [], name=name)
         ping(watch)
         set_back(watch, 2 * HOUR)
-    text = tell._text
+    text = notices._text
 
-    def fails(sign: tell.Sign) -> object:
+    def fails(sign: notices.Sign) -> object:
         if sign.watch.name == "Bad":
             raise ValueError("damaged")
         return text(sign)
 
-    monkeypatch.setattr(tell, "_text", fails)
-    assert tell.tell_due() == 2
+    monkeypatch.setattr(notices, "_text", fails)
+    assert notices.record_due() == 2
     assert {event.data["name"] for event in Event.objects.all()} == {"First", "Last"}
     assert not Watch.objects.filter(state="up").exists()
     assert not Ping.objects.exclude(tells="").exists()
@@ -272,14 +272,14 @@ def test_one_that_was_paused_while_it_was_down_recovers(ada: User, stays: bool) 
     ping(missed)
     set_back(missed, 2 * HOUR)
     ping(failed, "fail")
-    assert tell.tell_due() == 2
+    assert notices.record_due() == 2
     for watch in (missed, failed):
         changes.pause(watch.id, stays_paused=stays)
         if stays:
             changes.resume(watch.id)
         ping(watch)
         assert not ping(watch).tells
-    assert tell.tell_due() == 2
+    assert notices.record_due() == 2
     assert told(ada).count("watch.recovered") == told(ada).count("alert.resolved") == 2
 
 
@@ -288,9 +288,9 @@ def test_a_slow_run_of_a_paused_one_is_not_told(ada: User) -> None:
     ping(watch, "start")
     set_back(watch, timedelta(minutes=20))
     changes.pause(watch.id, stays_paused=True)
-    assert tell.tell_due() == 0
+    assert notices.record_due() == 0
     changes.resume(watch.id)
-    assert tell.tell_due() == 0
+    assert notices.record_due() == 0
 
 
 def test_an_edit_rings_no_alarm_and_postpones_none(ada: User) -> None:

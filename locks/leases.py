@@ -1,6 +1,6 @@
 """Take, renew and release named locks. The row is the lock, and the database's clock the only one.
 
-A holder that is stalled for longer than its time does not know that somebody else has the lock. So each holding has a
+A holder that is stalled for longer than its time does not know that somebody else has the lock. So each lease has a
 number, the fence: what the lock protects should refuse a lower one than it has seen.
 """
 
@@ -21,25 +21,25 @@ SHORTEST, LONGEST = 1, 86_400
 """Seconds for which a lock may be held without being renewed."""
 MOST = 1_000
 """Names of a person."""
-KEPT_DAYS = 30
-"""A lock is forgotten, so many days after its last holding ended."""
+RETENTION_DAYS = 30
+"""A lock is forgotten, so many days after its last lease ended."""
 
 # `clock_timestamp()`, for the wait for the row can be long. The fence begins at the time in ms, and one name is not
 # taken a thousand times a second for years: so it grows also where the row before was forgotten.
 _ACQUIRE = postgres.impatient(f"""
-INSERT INTO locks_lock AS held (id, user_id, name, holder, hashed, fence, acquired_at, expires_at)
+INSERT INTO locks_lock AS current (id, user_id, name, holder, hashed, fence, acquired_at, expires_at)
 SELECT %(id)s, %(user)s, %(name)s::text, %(holder)s, %(hashed)s,
        floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint, clock_timestamp(), clock_timestamp() + %(ttl)s
  WHERE (SELECT count(*) FROM (SELECT 1 FROM locks_lock WHERE user_id = %(user)s LIMIT {MOST}) names) < {MOST}
     OR EXISTS (SELECT FROM locks_lock WHERE user_id = %(user)s AND name = %(name)s::text)
     ON CONFLICT (user_id, name) DO UPDATE
    SET holder = excluded.holder, hashed = excluded.hashed, acquired_at = clock_timestamp(),
-       fence = greatest(held.fence + 1, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint),
+       fence = greatest(current.fence + 1, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint),
        expires_at = clock_timestamp() + %(ttl)s
- WHERE held.expires_at <= clock_timestamp()
+ WHERE current.expires_at <= clock_timestamp()
 RETURNING fence
 """)  # noqa: S608  # a constant
-_HELD = """
+_CURRENT = """
 SELECT holder, greatest(0, ceil(extract(epoch FROM expires_at - clock_timestamp()) * 1000))::bigint AS wait_ms
   FROM locks_lock WHERE user_id = %(user)s AND name = %(name)s::text
 """
@@ -51,8 +51,8 @@ RETURNING fence
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """A holding of the caller. `token` renews and releases it."""
+class Lease:
+    """A lock that the caller has. `token` renews and releases it."""
 
     token: str
     fence: int
@@ -66,19 +66,19 @@ class Taken:
     wait_ms: int
 
 
-def acquire(user: User, name: str, ttl: float, holder: str = "") -> Held | Taken:
+def acquire(user: User, name: str, ttl: float, holder: str = "") -> Lease | Taken:
     """Take the lock for `ttl` seconds, if nobody has it. Raises NotPossible."""
     token = secrets.token_urlsafe(24)
     about = {"user": user.pk, "name": name}
     new = {"id": uuid7(), "holder": holder, "hashed": hashed(token), "ttl": timedelta(seconds=ttl)}
     fence = postgres.execute(_ACQUIRE, about | new).fetchone()[0]
     if fence is not None:
-        return Held(token, int(fence))
-    if row := postgres.execute(_HELD, about).fetchone():
+        return Lease(token, int(fence))
+    if row := postgres.execute(_CURRENT, about).fetchone():
         return Taken(*row)
     raise NotPossible(
         f"You have {MOST:,} names of locks, which is the limit. Use fewer: a name is forgotten "
-        f"{KEPT_DAYS} days after it was last held."
+        f"{RETENTION_DAYS} days after it was last held."
     )
 
 
@@ -95,5 +95,5 @@ def release(user: User, name: str, token: str) -> bool:
 
 def forget() -> int:
     """Delete locks that nobody has taken for long. Returns how many."""
-    until = timezone.now() - timedelta(days=KEPT_DAYS)
+    until = timezone.now() - timedelta(days=RETENTION_DAYS)
     return postgres.delete_in_chunks(Lock.objects.filter(expires_at__lt=until))

@@ -1,4 +1,4 @@
-"""Record what watches have to tell: an event, and a message or an alert, in the transaction that claims it.
+"""Record notices of watches: an event, and a message or an alert, in the transaction that claims the cause.
 
 Beat calls this at each tick. Any number of beats may at once: each takes rows that no other one has locked.
 """
@@ -68,12 +68,12 @@ _OF_PINGS = f"""
 # One of a watch at a time: the one before may be locked, and their ids come from processes whose clocks differ.
 _FIRST = """NOT EXISTS (SELECT FROM watches_ping e
                         WHERE e.watch_id = p.watch_id AND e.tells <> '' AND e.number < p.number)"""
-_TOLD = _OF_PINGS.format(due=f"p.tells <> '' AND {_FIRST}", order="p.id")
+_BY_PING = _OF_PINGS.format(due=f"p.tells <> '' AND {_FIRST}", order="p.id")
 _SLOW = _OF_PINGS.format(due=f"p.slow_at {_PASSED}", order="p.slow_at")
 
 
 class Sign(NamedTuple):
-    """A change of a watch's state. `row`: as `_OF_WATCH` selects it, also of a ping where one tells it."""
+    """A change of a watch's state. `row`: as `_OF_WATCH` selects it, also of a ping where one caused it."""
 
     type: str
     watch: Watch
@@ -90,7 +90,7 @@ class Sign(NamedTuple):
         return of_slot(self.at, uuid5(self.watch.id if self.type == MISSED else self.row.ping_id, self.type))
 
 
-def tell_due() -> int:
+def record_due() -> int:
     """Record what is due. Returns how many events were recorded."""
     count = 0
     for _batch in range(_MOST_BATCHES):
@@ -98,11 +98,11 @@ def tell_due() -> int:
             break
         # At its first use, a process loads all pages for it. That takes seconds, in which pings must not wait for us.
         reverse("watches:list")
-        count += sum(_tell(statement) for statement in (_TOLD, _MISSED, _SLOW))
+        count += sum(_record_batch(statement) for statement in (_BY_PING, _MISSED, _SLOW))
     return count
 
 
-def _tell(statement: str, only: UUID | None = None) -> int:
+def _record_batch(statement: str, only: UUID | None = None) -> int:
     """One batch, as `statement` claims it; alone, row by row, where that fails."""
     try:
         with transaction.atomic():
@@ -115,14 +115,14 @@ def _tell(statement: str, only: UUID | None = None) -> int:
     except Exception as error:
         if blames_no_row(error):
             raise
-        if only is not None:  # nothing is told of this row, so that it holds up no other
-            log.error("A watch or ping, %s, cannot be told: %s", only, type(error).__name__)
+        if only is not None:  # its notice is dropped, so that it holds up no other
+            log.error("The notice of a watch or ping, %s, cannot be recorded: %s", only, type(error).__name__)
             _settle(statement, [only])
             return 0
-        log.warning("A batch of watches failed (%s): telling them one by one", type(error).__name__)
+        log.warning("A batch of watches failed (%s): recording them one by one", type(error).__name__)
     with transaction.atomic():
         keys = [_key(row) for row in execute(statement, {}).fetchall()]
-    return sum(_tell(statement, only=key) for key in keys)
+    return sum(_record_batch(statement, only=key) for key in keys)
 
 
 def _key(row: Any) -> UUID:
@@ -134,7 +134,7 @@ def _settle(statement: str, keys: Iterable[UUID]) -> None:
         down = {"state": Watch.State.DOWN, "state_since": F("deadline"), "deadline": None, "owes_recovery": True}
         Watch.objects.filter(id__in=keys).update(**down)
     else:
-        Ping.objects.filter(id__in=keys).update(**{"tells": ""} if statement == _TOLD else {"slow_at": None})
+        Ping.objects.filter(id__in=keys).update(**{"tells": ""} if statement == _BY_PING else {"slow_at": None})
 
 
 def _record(statement: str, rows: Sequence[Any]) -> int:
@@ -147,7 +147,7 @@ def _record(statement: str, rows: Sequence[Any]) -> int:
         with languages.override(sign.row.language):
             message = _text(sign)
             events += _events(sign, message)
-            # While incidents are off, nothing else would ring.
+            # While incidents are off, nothing else would notify.
             if not (sign.watch.opens_incident and sign.row.has_incidents and sign.type != SLOW):
                 messages += _messages(sign, message)
     ledger.record_all(events)
