@@ -205,17 +205,17 @@ const failures = new WeakMap();
 const tellFailure = ({ detail: { elt, target, xhr } }) => {
   if (elt.hidden) return; // it keeps a list up to date, and asks again
   const page = new DOMParser().parseFromString(xhr.responseText, "text/html");
-  const said = [...page.querySelectorAll("main.landing :is(h1, .lead)")].map((part) => part.textContent.trim());
+  const texts = [...page.querySelectorAll("main.landing :is(h1, .lead)")].map((part) => part.textContent.trim());
   const { lost, failed } = document.body.dataset;
-  const told = failures.get(elt) ?? document.createElement("p");
-  told.className = "message error";
-  told.setAttribute("role", "alert");
-  told.textContent = said.join(". ") || (xhr.status ? failed : lost);
-  if (told.isConnected) return;
-  failures.set(elt, told);
-  if (target.matches("[aria-live]")) target.replaceChildren(told);
-  else (elt.closest("p") ?? elt).after(told);
-  if (!elt.matches("[aria-live]")) told.scrollIntoView({ block: "nearest" }); // a preview asks while somebody types
+  const notice = failures.get(elt) ?? document.createElement("p");
+  notice.className = "message error";
+  notice.setAttribute("role", "alert");
+  notice.textContent = texts.join(". ") || (xhr.status ? failed : lost);
+  if (notice.isConnected) return;
+  failures.set(elt, notice);
+  if (target.matches("[aria-live]")) target.replaceChildren(notice);
+  else (elt.closest("p") ?? elt).after(notice);
+  if (!elt.matches("[aria-live]")) notice.scrollIntoView({ block: "nearest" }); // a preview asks while somebody types
 };
 for (const name of ["responseError", "sendError", "timeout"]) document.addEventListener(`htmx:${name}`, tellFailure);
 document.addEventListener("htmx:afterRequest", ({ detail }) => {

@@ -10,11 +10,11 @@ let last, account, here = {}, timer, isLive = false, isWoken = false, wokenAt = 
 
 function showUnread(count) {
   const badge = document.querySelector("[data-unread]");
-  const said = count > 999 ? "999+" : String(count);
+  const text = count > 999 ? "999+" : String(count);
   badge.hidden = !count;
-  badge.querySelector("[aria-hidden]").textContent = said;
-  badge.querySelector(".sr").textContent = badge.dataset.unread.replace("#", said);
-  document.title = count ? `(${said}) ${title}` : title;
+  badge.querySelector("[aria-hidden]").textContent = text;
+  badge.querySelector(".sr").textContent = badge.dataset.unread.replace("#", text);
+  document.title = count ? `(${text}) ${title}` : title;
   navigator.setAppBadge?.(count).catch(() => {});
 }
 
@@ -152,8 +152,8 @@ setInterval(() => {
   if (document.hidden) return;
   const now = Date.now() - ahead;
   for (const time of document.querySelectorAll("time[data-relative]")) {
-    const instant = Date.parse(time.dateTime), said = relative((instant - now) / 1000);
-    if (time.textContent !== said) time.textContent = said;
+    const instant = Date.parse(time.dateTime), text = relative((instant - now) / 1000);
+    if (time.textContent !== text) time.textContent = text;
     if (ticked < instant && instant <= now) setTimeout(poll, 2000); // it is due: its outcome follows
   }
   ticked = now;

@@ -1,7 +1,7 @@
 // The command palette: Ctrl+K or Cmd+K opens it, the server finds, arrows choose, Enter opens.
 const palette = document.getElementById("palette");
 const typed = document.getElementById("palette-typed");
-const found = document.getElementById("palette-found");
+const results = document.getElementById("palette-found");
 let isEager = false; // Enter came before what it is to open
 
 function open() {
@@ -12,12 +12,12 @@ function open() {
 }
 
 function openFirst() {
-  isEager = found.firstElementChild?.dataset.typed !== typed.value;
-  if (!isEager) found.querySelector("a")?.click();
+  isEager = results.firstElementChild?.dataset.typed !== typed.value;
+  if (!isEager) results.querySelector("a")?.click();
 }
 
 palette.addEventListener("keydown", (event) => {
-  const links = [...found.querySelectorAll("a")];
+  const links = [...results.querySelectorAll("a")];
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
   if (step) {
     event.preventDefault();
@@ -28,7 +28,7 @@ palette.addEventListener("keydown", (event) => {
     openFirst();
   }
 });
-found.addEventListener("htmx:afterSwap", () => { if (isEager) openFirst(); });
+results.addEventListener("htmx:afterSwap", () => { if (isEager) openFirst(); });
 palette.addEventListener("click", ({ target }) => { if (target === palette) palette.close(); }); // beside it
 document.addEventListener("keydown", (event) => {
   if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey) return;

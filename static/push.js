@@ -1,19 +1,19 @@
 // “Ring in this browser”: asks for permission, subscribes, and sends the subscription as a new channel.
 const box = document.querySelector("[data-ring]");
-const form = box.querySelector("form"), notice = box.querySelector("[aria-live]"), said = box.dataset;
+const form = box.querySelector("form"), notice = box.querySelector("[aria-live]"), texts = box.dataset;
 
 function browserName() {
   const agent = navigator.userAgent;
-  const known = { Edge: /Edg/, Opera: /OPR/, Firefox: /Firefox/, Chrome: /Chrom/, Safari: /Safari/ };
+  const browsers = { Edge: /Edg/, Opera: /OPR/, Firefox: /Firefox/, Chrome: /Chrom/, Safari: /Safari/ };
   const systems = { Android: /Android/, iPhone: /iPhone/, iPad: /iPad/, Windows: /Windows/, Mac: /Mac OS/, Linux: /Linux/ };
-  const found = (names) => Object.keys(names).find((one) => names[one].test(agent));
-  const [browser, system] = [found(known) ?? said.unnamed, found(systems)];
-  return system ? said.named.replace("#", browser).replace("#", system) : browser;
+  const match = (names) => Object.keys(names).find((one) => names[one].test(agent));
+  const [browser, system] = [match(browsers) ?? texts.unnamed, match(systems)];
+  return system ? texts.named.replace("#", browser).replace("#", system) : browser;
 }
 
 async function subscribe() {
   if ((await Notification.requestPermission()) !== "granted") {
-    notice.textContent = said.blocked;
+    notice.textContent = texts.blocked;
     return;
   }
   await navigator.serviceWorker.register("/service-worker.js");
@@ -46,19 +46,19 @@ form.addEventListener("submit", async (event) => {
   try {
     await subscribe();
   } catch {
-    notice.textContent = said.unreachable;
+    notice.textContent = texts.unreachable;
   }
   button.disabled = false;
 });
 
 if (!("PushManager" in window)) {
   notice.textContent = window.isSecureContext
-    ? said.unsupported
-    : said.insecure;
+    ? texts.unsupported
+    : texts.insecure;
 } else {
   rings().then((already) => {
     form.hidden = already;
-    if (already) notice.textContent = said.rings;
+    if (already) notice.textContent = texts.rings;
   });
 }
 box.hidden = false;

@@ -21,8 +21,8 @@ form.addEventListener("submit", async (event) => {
     form.elements.credential.value = await ask();
     form.submit();
   } catch ({ name }) {
-    const said = troubles.find((trouble) => trouble.dataset.trouble === name) ?? troubles.at(-1);
-    said.hidden = false;
+    const shown = troubles.find((trouble) => trouble.dataset.trouble === name) ?? troubles.at(-1);
+    shown.hidden = false;
     button.disabled = false;
   }
 });

@@ -100,7 +100,7 @@ def test_what_a_program_sends_to_a_team_stays_as_it_is(ada: User, team: User, br
     send_now(delivery.id)
     [own] = Delivery.objects.filter(notification__user=ada, provider="inbox")
     send_now(own.id)
-    assert "<strong>" not in browser.get(f"/inbox/{own.id}/").content.decode().partition('class="said"')[2]
+    assert "<strong>" not in browser.get(f"/inbox/{own.id}/").content.decode().partition('class="message-text"')[2]
 
 
 def test_viewers_former_members_and_who_is_switched_off_get_nothing(ada: User, team: User) -> None:
