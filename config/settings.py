@@ -50,10 +50,10 @@ FLOWS = env.listing("FLOWS", [])  # packages of flows beside Carillon's own
 ROOT_URLCONF = "config.urls"
 
 # --- Secrets: with the embedded PostgreSQL they are generated once in var/; otherwise they are required --------------
-_kept_key = embedded.kept("secret-key", 48) if _embedded_database else None
-SECRET_KEY = env.signing_key(env.text("SECRET_KEY", default=_kept_key), DEBUG)
-_kept_key = embedded.kept("encryption-key", 32) if _embedded_database else None
-ENCRYPTION_KEYS = env.encryption_keys(env.text("ENCRYPTION_KEYS", default=_kept_key))
+_stored_key = embedded.stored_text("secret-key", 48) if _embedded_database else None
+SECRET_KEY = env.signing_key(env.text("SECRET_KEY", default=_stored_key), DEBUG)
+_stored_key = embedded.stored_text("encryption-key", 32) if _embedded_database else None
+ENCRYPTION_KEYS = env.encryption_keys(env.text("ENCRYPTION_KEYS", default=_stored_key))
 # Old keys verify links in messages that were already sent.
 SECRET_KEY_FALLBACKS = env.listing("SECRET_KEY_FALLBACKS", [])
 

@@ -67,7 +67,7 @@ def _check_pooler() -> None:
 
 
 def _check_keys() -> None:
-    if key_rotation.keys_fit():
+    if key_rotation.keys_match():
         return
     problem = (
         "cannot read the secrets that are stored here: put the former key back, behind the new one; "

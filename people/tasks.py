@@ -25,11 +25,11 @@ def prune() -> int:
     Returns how many.
     """
     now = timezone.now()
-    kept_since = now - timedelta(days=KEPT_DAYS)
+    retained_since = now - timedelta(days=KEPT_DAYS)
     old = (
         Session.objects.filter(expire_date__lt=now),
-        SecurityEvent.objects.filter(pk__lt=first_of(kept_since)).order_by("pk"),
-        ApiToken.objects.filter(revoked_at__lt=kept_since),
+        SecurityEvent.objects.filter(pk__lt=first_of(retained_since)).order_by("pk"),
+        ApiToken.objects.filter(revoked_at__lt=retained_since),
         Invitation.objects.filter(expires_at__lt=now - timedelta(days=1)),  # the list of its team shows it for a day
     )
     return sum(map(delete_in_chunks, old))

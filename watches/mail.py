@@ -59,7 +59,7 @@ class Receiver:
             return _UNKNOWN
         if envelope.rcpt_tos:  # the answer to the mail is about one ping
             return "452 4.5.3 One watch a mail. Send it to the others again"
-        answer: str = await self._ask(partial(_known, token))
+        answer: str = await self._ask(partial(_reply, token))
         if answer.startswith("250"):
             envelope.rcpt_tos.append(address)
         return answer
@@ -124,7 +124,7 @@ def _token(address: str) -> UUID | None:
         return None
 
 
-def _known(token: UUID) -> str:
+def _reply(token: UUID) -> str:
     exists = Watch.objects.filter(token=token, deleted_at=None, user__is_active=True).exists()
     return "250 2.1.5 OK" if exists else _UNKNOWN
 

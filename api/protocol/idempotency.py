@@ -35,7 +35,7 @@ WITHOUT_KEY = frozenset(
 )
 
 _KEY = re.compile("[ -~]{1,255}")
-_KEPT_HEADERS = ("Content-Type", "Location", "ETag")
+_STORED_HEADERS = ("Content-Type", "Location", "ETag")
 
 _BEGIN = postgres.impatient("""
 INSERT INTO api_storedanswer (user_id, key, fingerprint, status, headers, body, sealed)
@@ -76,7 +76,7 @@ def once(token: ApiToken, key: str, request: HttpRequest, run: Callable[[], Http
         if response.status_code >= 300 and not getattr(response, "kept", False):
             transaction.set_rollback(True)
             return response
-        headers = {name: response[name] for name in _KEPT_HEADERS if name in response}
+        headers = {name: response[name] for name in _STORED_HEADERS if name in response}
         body, sealed = response.content.decode(), getattr(response, "holds_secret", False)
         stored = {
             "status": response.status_code,

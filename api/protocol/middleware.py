@@ -23,7 +23,7 @@ _SHOWN_HEADERS = (
     "Deprecation, ETag, Idempotency-Replayed, Link, Location, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, "
     "Retry-After, Sunset, X-Request-ID"
 )
-_KEPT_SECONDS = 7_200  # as long as browsers do
+_MAX_AGE = 7_200  # seconds, as long as browsers do
 
 
 class Problems(MiddlewareMixin):
@@ -52,7 +52,7 @@ def _complete(request: HttpRequest, response: HttpResponse) -> HttpResponse:
         headers = {name: response[name] for name in _RETAINED if name in response}
         detail = _malformed(request.path) if response.status_code == 404 else ""
         response = of_status(response.status_code, detail, headers=headers).response()
-    elif request.method == "GET" and _is_known(request, response):
+    elif request.method == "GET" and _has_version(request, response):
         response.status_code, response.content = 304, b""
         del response["Content-Length"], response["Content-Type"]
     return response
@@ -68,7 +68,7 @@ def _count_by_address(request: HttpRequest, response: HttpResponse) -> HttpRespo
     return response
 
 
-def _is_known(request: HttpRequest, response: HttpResponse) -> bool:
+def _has_version(request: HttpRequest, response: HttpResponse) -> bool:
     """Whether the caller has this version, as `If-None-Match` says."""
     given = [tag.removeprefix("W/") for tag in parse_etags(request.headers.get("If-None-Match", ""))]
     return "ETag" in response and ("*" in given or response["ETag"] in given)
@@ -97,6 +97,6 @@ def _allow_origin(request: HttpRequest, response: HttpResponse) -> None:
     if request.method == "OPTIONS":
         response["Access-Control-Allow-Methods"] = response.get("Allow", "GET")
         response["Access-Control-Allow-Headers"] = _SENT_HEADERS
-        response["Access-Control-Max-Age"] = str(_KEPT_SECONDS)
+        response["Access-Control-Max-Age"] = str(_MAX_AGE)
     else:
         response["Access-Control-Expose-Headers"] = _SHOWN_HEADERS

@@ -94,7 +94,7 @@ def renew_lock(request: ApiRequest, body: Renew) -> HttpResponse:
     ignored."""
     fence = leases.renew(request.auth.user, body.name, body.token, body.ttl)
     if fence is None:
-        raise _not_held()
+        raise _not_locked()
     return answer({"fence": fence, "ttl": body.ttl})
 
 
@@ -103,10 +103,10 @@ def release_lock(request: ApiRequest, body: Release) -> None:
     """Others may take it at once. Refused (409) where the token does not hold it any more. `Idempotency-Key` is
     ignored."""
     if not leases.release(request.auth.user, body.name, body.token):
-        raise _not_held()
+        raise _not_locked()
 
 
-def _not_held() -> Problem:
+def _not_locked() -> Problem:
     return conflict(
         "This token does not hold this lock: its time is over, it was released, or it is the token of another one. "
         "Acquire it again, and do not go on with what needed it."

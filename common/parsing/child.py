@@ -17,7 +17,7 @@ from common.parsing.pool import MEGABYTES, OUT_OF_MEMORY, WALL, ParsingEnded
 from common.texts.refusal import Refusal
 
 _LARGEST_ANSWER = 8 * 1024 * 1024
-_LARGEST_KEPT = 200 * 1024  # KiB of a child that goes on
+_LARGEST = 200 * 1024  # KiB of a child that goes on
 
 
 def _serve() -> None:
@@ -79,7 +79,7 @@ def _peak() -> int:
 
 
 def _pickled(kind: str, answer: Any) -> tuple[bytes, bool]:
-    goes_on = _peak() < _LARGEST_KEPT
+    goes_on = _peak() < _LARGEST
     if len(raw := pickle.dumps((kind, answer, goes_on))) > _LARGEST_ANSWER:
         return _pickled("refused", ParsingEnded("megabytes", _LARGEST_ANSWER // 1024 // 1024))
     return raw, goes_on

@@ -21,7 +21,7 @@ from config.embedded.engine import Engine, EngineFailed as EngineFailed
 from config.embedded.locks import exclusive, is_free, shared
 from config.embedded.postgres import Postgres
 from config.embedded.redis import Redis
-from config.embedded.var import CHECKOUT, close_var, kept as kept, say, var_dir as var_dir
+from config.embedded.var import CHECKOUT, close_var, say, stored_text as stored_text, var_dir as var_dir
 
 _READY_WITHIN = 120.0  # seconds: crash recovery of a large database is slow
 _used: dict[Path, tuple[Engine, int]] = {}  # by `home`, with the descriptors that hold the locks `users`

@@ -29,7 +29,7 @@ class Keeper:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.child: subprocess.Popen[bytes] | None = None
-        self.asked_to_stop = self.has_answered = False
+        self.must_stop = self.has_answered = False
         self.tries = 0
 
     def keep(self) -> int:
@@ -39,7 +39,7 @@ class Keeper:
         woken = _waking_pipe()
         users: int | None = None
         used_at = time.monotonic()
-        while not self.asked_to_stop:
+        while not self.must_stop:
             # Adopt a server whose keeper was killed, even if it answers slowly: two servers would damage the data.
             if not self._runs():
                 try:
@@ -61,7 +61,7 @@ class Keeper:
         return 0
 
     def _ask_to_stop(self, *_: object) -> None:
-        self.asked_to_stop = True
+        self.must_stop = True
 
     def _launch(self) -> None:
         """Raises EngineFailed where it has died several times and never answered."""

@@ -37,7 +37,7 @@ def say(line: str) -> None:
     sys.stderr.flush()
 
 
-def kept(name: str, size: int) -> str:
+def stored_text(name: str, size: int) -> str:
     """A random text in base64url, of so many bytes, generated once and stored in `var/<name>`."""
     path = var_dir() / name
     path.parent.mkdir(parents=True, exist_ok=True)

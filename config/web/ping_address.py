@@ -156,10 +156,10 @@ def _record(pings: Sequence[Any], is_again: bool = False) -> list[tuple[int, str
         connection.close()
         if not is_again:
             return _record(pings, is_again=True)
-        is_away, is_held = blames_no_row(error), is_locked(error)
-        if len(pings) > 1 and (is_held or not is_away):
+        is_away, is_row_locked = blames_no_row(error), is_locked(error)
+        if len(pings) > 1 and (is_row_locked or not is_away):
             return [_record([ping], is_again=True)[0] for ping in pings]
-        if is_away or is_held:
+        if is_away or is_row_locked:
             return [AWAY] * len(pings)
         log.exception("%d pings cannot be recorded", len(pings))
         return [BROKEN] * len(pings)

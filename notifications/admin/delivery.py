@@ -32,7 +32,7 @@ class DeliveryRecord(WorkAdmin):
     kind = DELIVERY
     # One that a program pulls has no `wake_at`.
     open = (Q(settled_at=None), Q(settled_at=None))
-    about = (("said", "person"), ("to_channel", "provider_name"), ("origin", "read"), "trace")
+    about = (("message", "person"), ("to_channel", "provider_name"), ("origin", "read"), "trace")
     search_help_text = gettext_lazy("An idempotency key, or the beginning of a person's email address.")
 
     def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
@@ -44,7 +44,7 @@ class DeliveryRecord(WorkAdmin):
         return providers.label(handler)
 
     subject = columns.column(gettext_lazy("subject"), "notification.subject", columns.short)
-    said = columns.column(
+    message = columns.column(
         gettext_lazy("notification"),
         "notification",
         lambda one: columns.to_row("notifications.notification", one.pk, columns.short(one.subject)),

@@ -102,7 +102,7 @@ class ChangeForm(forms.Form):
     def __init__(self, posted: Mapping[str, Any] | None, provider: HasForm, stored: Destination) -> None:
         super().__init__(posted, initial=provider.form_initial(stored))
         self._provider, self._stored = provider, stored
-        self._kept: set[str] = set()
+        self._retained: set[str] = set()
         self.fields.pop(provider.revealed, None)
         for name, value in provider.form_secrets(stored).items():
             if name in self.fields:
@@ -126,7 +126,7 @@ class ChangeForm(forms.Form):
         def clean() -> Any:
             if self.cleaned_data[name]:
                 return check()
-            self._kept.add(name)
+            self._retained.add(name)
             return value
 
         setattr(self, f"clean_{name}", clean)
@@ -134,15 +134,15 @@ class ChangeForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         """Return the data as for a new channel. A stored secret is never sent to another server."""
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
-        for name in [name for name in self._kept if cleaned.get(_DROP + name)]:
-            self._kept.remove(name)
+        for name in [name for name in self._retained if cleaned.get(_DROP + name)]:
+            self._retained.remove(name)
             cleaned[name] = ""
         if (
-            self._kept
+            self._retained
             and not self.errors
             and self._provider.destination(cleaned).address.get("url") != self._stored.address.get("url")
         ):
-            for name in self._kept:
+            for name in self._retained:
                 again = _("Enter it again: the stored value belongs to another server.")
                 or_delete = _("Enter it again, or delete it: the stored value belongs to another server.")
                 self.add_error(name, or_delete if _DROP + name in self.fields else again)

@@ -78,7 +78,7 @@ def remember_keys() -> None:
     KeyCheck.objects.update_or_create(id=1, defaults={"sealed": encryption.seal(_KNOWN_TEXT)})
 
 
-def keys_fit() -> bool:
+def keys_match() -> bool:
     """Whether a key has sealed the known text; before there is one, whether a key reads the secrets that are stored."""
     if (stored := KeyCheck.objects.values_list("sealed", flat=True).first()) is not None:
         return _is_readable(stored)

@@ -56,7 +56,7 @@ def ask(delivery_id: UUID, now: datetime) -> Answer | Cancel | Defer:
     delivery, whole = _lock(delivery_id)
     if whole.acknowledged_at is not None:  # since the delivery was claimed
         return Cancel(Reason(DeliveryCode.SNOOZED if whole.snoozed_until else DeliveryCode.ACKNOWLEDGED))
-    notified = list(members_told(whole))
+    notified = list(notified_members(whole))
     patience = timedelta(minutes=on_call.minutes(whole.user))
     is_waiting = notified and teams.recipients(whole.user_id).filter(person=notified[-1].user).exists()
     if is_waiting and (left := notified[-1].created_at + patience - now) > timedelta(0):
@@ -108,7 +108,7 @@ def _channels(people: Sequence[User]) -> dict[int, list[tuple[UUID, str]]]:
     }
 
 
-def members_told(whole: Notification) -> QuerySet[Notification]:
+def notified_members(whole: Notification) -> QuerySet[Notification]:
     """The notifications of a team's members about one of the team, the first first."""
     return (
         Notification.objects.select_related("user").filter(batch_id=whole.id, origin=TEAM).order_by("created_at", "id")

@@ -25,10 +25,10 @@ class _Waiting:
 
 @dataclass(slots=True)
 class _Host:
-    """`holders`: since when each token has its permit, oldest first (monotonic). `held`: for how long lately."""
+    """`holders`: since when each token has its permit, oldest first (monotonic). `permit_seconds`: its length."""
 
     holders: dict[UUID, float] = field(default_factory=dict)
-    held: float = 0.0
+    permit_seconds: float = 0.0
     waiting: deque[_Waiting] = field(default_factory=deque)
 
 
@@ -47,7 +47,7 @@ def acquire(host: str, amount: int, token: UUID, timeout: float) -> tuple[bool, 
             state.holders[token] = time.monotonic()
             return True, None
         middle = next(islice(state.holders.values(), amount // 2, None))
-        if (len(state.waiting) + 1) * max(state.held, time.monotonic() - middle) / amount > timeout:
+        if (len(state.waiting) + 1) * max(state.permit_seconds, time.monotonic() - middle) / amount > timeout:
             return False, None
         one = _Waiting(token)
         one.woken.acquire()
@@ -66,7 +66,7 @@ def release(host: str, token: UUID, ended: Ended | None) -> bool:
         state = _hosts.get(host)
         if state is None or (since := state.holders.pop(token, None)) is None:
             return False
-        state.held += 0.2 * (time.monotonic() - since - state.held)
+        state.permit_seconds += 0.2 * (time.monotonic() - since - state.permit_seconds)
         if state.waiting:
             following = state.waiting.popleft()
             state.holders[following.token] = time.monotonic()

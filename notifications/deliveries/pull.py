@@ -37,13 +37,13 @@ _SHORTEST_WAIT = 0.05  # seconds
 class QueueState(NamedTuple):
     """A queue at the instant `now`. Instants are aware, None where there is no such message.
 
-    `held`: messages under a lease; the first of these ends at `lease_ends`. `returned_at`: when the first message comes
-    again that was pulled before. `waiting`: messages to pull, counted up to a limit; the oldest is due since `oldest`.
-    `next_at`: when the next one becomes due.
+    `leased`: messages under a lease, of which the first ends at `lease_ends`. `returned_at`: when the first message
+    comes again that was pulled before. `waiting`: messages to pull, counted up to a limit; the oldest is due since
+    `oldest`. `next_at`: when the next one becomes due.
     """
 
     now: datetime
-    held: int
+    leased: int
     lease_ends: datetime | None
     returned_at: datetime | None
     waiting: int
@@ -53,12 +53,12 @@ class QueueState(NamedTuple):
 
 _PENDING = """channel_id = %(channel)s AND provider = 'queue' AND state = 'pending'
             AND (expires_at IS NULL OR expires_at > now())"""
-_HELD = "channel_id = %(channel)s AND provider = 'queue' AND state = 'sending' AND tries > 0"
+_LEASED = "channel_id = %(channel)s AND provider = 'queue' AND state = 'sending' AND tries > 0"
 _DUE = f"{_PENDING} AND available_at <= now()"
 _COUNT = f"""
 SELECT now() AS now,
-       (SELECT count(*) FROM notifications_delivery WHERE {_HELD}) AS held,
-       (SELECT min(lease_until) FROM notifications_delivery WHERE {_HELD}) AS lease_ends,
+       (SELECT count(*) FROM notifications_delivery WHERE {_LEASED}) AS leased,
+       (SELECT min(lease_until) FROM notifications_delivery WHERE {_LEASED}) AS lease_ends,
        (SELECT min(available_at) FROM notifications_delivery WHERE {_PENDING} AND tries > 0) AS returned_at,
        (SELECT count(*) FROM (SELECT FROM notifications_delivery WHERE {_DUE} LIMIT %(most)s) due) AS waiting,
        (SELECT available_at FROM notifications_delivery WHERE {_DUE} ORDER BY available_at LIMIT 1) AS oldest,
@@ -97,7 +97,7 @@ def pull(channel: Channel, batch_size: int, seconds: float, worker: str) -> Pull
 
 def _takes(standing: QueueState, settings: Settings, most: int) -> int:
     """Return the number of messages that may be taken now; none while a batch is still filling."""
-    free = settings.concurrency - standing.held
+    free = settings.concurrency - standing.leased
     if settings.concurrency == 1 and standing.returned_at is not None and standing.returned_at > standing.now:
         free = 0  # the message before comes again first
     batch = min(most, free)

@@ -18,7 +18,7 @@ CHANNELS = 3
 """Of a provider with a host for each channel, so many must fail; of others, one is enough."""
 _MINUTES = 10
 _LOOKED_AT = 2_000
-_NOT_ASKED = (
+_NOT_SENT = (
     *(DeliveryCode.DISABLED, DeliveryCode.UNVERIFIED, DeliveryCode.REMOVED),
     *(DeliveryCode.NO_PROVIDER, DeliveryCode.UNREADABLE),
 )
@@ -40,7 +40,7 @@ SELECT t.provider, arrived.id IS NOT NULL AS has_arrived,
        (array_agg(t.reason_code ORDER BY t.id DESC))[1] AS reason_code,
        (array_agg(t.reason_params ORDER BY t.id DESC))[1] AS reason_params
   FROM tries t LEFT JOIN arrived ON arrived.provider = t.provider
- WHERE (t.outcome IN ('retryable', 'rejected', 'ambiguous') AND t.reason_code <> ALL(%(not_asked)s::text[])
+ WHERE (t.outcome IN ('retryable', 'rejected', 'ambiguous') AND t.reason_code <> ALL(%(not_sent)s::text[])
         AND t.id > coalesce(arrived.id, 0)) OR t.id = arrived.id
  GROUP BY t.provider, arrived.id
 """
@@ -48,7 +48,7 @@ SELECT t.provider, arrived.id IS NOT NULL AS has_arrived,
 
 def refusing(open_keys: Collection[str]) -> list[Problem]:
     """One problem for each provider that refuses everybody. One of `open_keys` lasts until something arrives."""
-    values = {"most": _LOOKED_AT, "minutes": _MINUTES, "not_asked": column(_NOT_ASKED, str)}
+    values = {"most": _LOOKED_AT, "minutes": _MINUTES, "not_sent": column(_NOT_SENT, str)}
     rows = {row.provider: row for row in query(_REFUSED, values)}
     problems = []
     for provider in providers.registry.by_name:

@@ -35,7 +35,7 @@ MAX_OF_PERSON = 4
 """Of these, those of one person: a name server that hangs holds each for as long as the system waits for it."""
 
 _AddressInfo = tuple[socket.AddressFamily, socket.SocketKind, int, str, Any]
-_Found = Sequence[_AddressInfo]
+_Addresses = Sequence[_AddressInfo]
 
 
 @dataclass(slots=True)
@@ -135,7 +135,7 @@ def tls_context() -> ssl.SSLContext:
     return context
 
 
-def resolve(host: str, port: int, permit: Callable[[str], bool] | None = None) -> _Found:
+def resolve(host: str, port: int, permit: Callable[[str], bool] | None = None) -> _Addresses:
     """Return the addresses of a host, as `socket.getaddrinfo` does.
 
     If `permit` denies one address, the whole host is refused: a mixed answer must not pass by chance. Only of localhost
@@ -173,7 +173,7 @@ def connect(host: str, port: int, permit: Callable[[str], bool] | None = None) -
     raise failure
 
 
-def _resolve(host: str, port: int) -> _Found:
+def _resolve(host: str, port: int) -> _Addresses:
     try:
         return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
     except (socket.gaierror, UnicodeError):
@@ -181,7 +181,7 @@ def _resolve(host: str, port: int) -> _Found:
     deadline, lookups, person = _running(), _lookups, load.person.get()
     if not lookups.acquire(person, deadline.remaining()):
         raise TimeoutError("too many names are being resolved")
-    answers: SimpleQueue[_Found | Exception] = SimpleQueue()
+    answers: SimpleQueue[_Addresses | Exception] = SimpleQueue()
 
     def ask() -> None:
         try:

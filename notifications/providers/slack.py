@@ -35,7 +35,7 @@ _WORKFLOW = (
 )
 _URL = re.compile(rf"https://hooks\.slack\.com/(?:services/({_WEBHOOK})|({_WORKFLOW}))")
 _ELSEWHERE = re.compile(r"https?://(?!hooks\.slack\.com)[^\s/?#]+(?:/[^\s/?#]+){0,5}/hooks/[A-Za-z0-9/_-]{16,120}")
-_KNOWN = re.compile(f"{_WEBHOOK}|{_WORKFLOW}|{_ELSEWHERE.pattern}")
+_PATTERN = re.compile(f"{_WEBHOOK}|{_WORKFLOW}|{_ELSEWHERE.pattern}")
 
 # https://docs.slack.dev/changelog/2016/05/17/changes-to-errors-for-incoming-webhooks, and ids of Mattermost's errors
 _GONE = {
@@ -149,7 +149,7 @@ class Slack(IncomingWebhook):
     def send(self, message: Message, destination: Destination) -> Answer:
         """Send with formatting (`mrkdwn`) only where the text has marks, and without links to names (`link_names`)."""
         webhook = destination.secrets.get("webhook", "")
-        if not _KNOWN.fullmatch(webhook):
+        if not _PATTERN.fullmatch(webhook):
             return post.damaged("webhook")
         rendered = self.render(message, destination)
         text = rendered.body.text

@@ -13,13 +13,13 @@ from common.database import paging, replica
 from notifications.deliveries import dead_letters, withdrawal
 from notifications.deliveries.dead_letters import Action
 from notifications.deliveries.history import candidates, with_delivery
-from notifications.deliveries.members import members_told, name_teams
+from notifications.deliveries.members import name_teams, notified_members
 from notifications.models import Channel, Delivery, Notification, sort_channels
 from notifications.web.chart import chart
 from notifications.web.history_form import TESTS, HistoryForm
 from people.access.requests import PersonRequest, person_action, person_page
 
-_SAID = {
+_TEXTS = {
     Action.REPLAYED: gettext_lazy("Sending again to “%(channel)s”."),
     Action.AS_NEW: gettext_lazy("Sent as new to “%(channel)s”. Your history shows it."),
     Action.DISCARDED: gettext_lazy("Discarded. Nothing more is sent."),
@@ -52,7 +52,7 @@ def notification(request: PersonRequest, notification_id: UUID) -> HttpResponse:
     own = whole.own(request.user, id=notification_id)
     ordered = sort_channels(own.channel_order, Channel.objects.filter(user=request.user, id__in=own.channel_order))
     order = [channel.label for channel in ordered]
-    members = members_told(own) if request.user.is_team else []
+    members = notified_members(own) if request.user.is_team else []
     name_teams([own])
     return render(request, "notifications/notification.html", {"notification": own, "order": order, "members": members})
 
@@ -77,7 +77,7 @@ def act(request: PersonRequest, delivery_id: UUID, what: Action) -> HttpResponse
     if what in (Action.REPLAYED, Action.AS_NEW) and (obstacle := dead_letters.obstacle(dead_letter)):
         messages.error(request, _("Nothing was sent. %(obstacle)s") % {"obstacle": obstacle})
     elif dead_letters.act(dead_letter, what, request.user, note).changed:
-        messages.success(request, _SAID[what] % {"channel": dead_letter.channel.label})
+        messages.success(request, _TEXTS[what] % {"channel": dead_letter.channel.label})
     else:
         messages.info(request, _("It does not wait for you any more. Nothing changed."))
     page = reverse("notifications:notification", args=[dead_letter.notification_id])

@@ -191,7 +191,7 @@ class SecurityEvent(models.Model):
         return str(self.get_type_display())
 
     @property
-    def told(self) -> list[str]:
+    def readable(self) -> list[str]:
         """The readable part of `detail`: addresses, the beginning of a token, and the name of a team."""
         return [
             self.detail[name] for name in ("email_address", "to_email_address", "token", "team") if name in self.detail

@@ -112,7 +112,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
         if message_template == _SAYS_CHANGED and request.resolver_match.url_name == _RESET:  # type: ignore[union-attr]
             return
         if message_template == _SAYS_SENT and (
-            getattr(request, "mail_held_back", False)
+            getattr(request, "has_unsent_mail", False)
             or (settings.EMAIL_BACKEND.endswith("filebased.EmailBackend") and request.path == reverse("account_signup"))
             or (settings.ACCOUNT_EMAIL_VERIFICATION == "mandatory" and not request.user.is_authenticated)
         ):
@@ -131,7 +131,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
         """
         purpose = _PURPOSES.get(template_prefix, Purpose.NOTICE)
         if obstacle := _obstacle(purpose, email):
-            self.request.mail_held_back = True
+            self.request.has_unsent_mail = True
             if self.request.user.is_authenticated:  # a stranger would learn of other people's requests
                 messages.error(self.request, obstacle)
             return
@@ -149,7 +149,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
                 super().send_mail(template_prefix, email, context)
         except Exception as error:
             log.error("Cannot send an email (%s): %s", template_prefix, type(error).__name__)
-            self.request.mail_held_back = True
+            self.request.has_unsent_mail = True
             messages.error(self.request, _("Carillon could not send an email. Try again in a few minutes."))
 
 

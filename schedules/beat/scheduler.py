@@ -104,15 +104,15 @@ class IdleTasks:
 
     def __init__(self) -> None:
         self._needed: set[str] = set()
-        self._asked_at = float("-inf")
+        self._read_at = float("-inf")
         self._sent_at: dict[str, float] = {}
 
     def rests(self, entry: Any) -> bool:
         """Whether this entry, which is due, is not sent now. Raises django.db.Error if the database is away."""
         now = time.monotonic()
         if entry.task in periodic.NEEDED and now < self._sent_at.get(entry.name, float("-inf")) + _AT_LEAST:
-            if now > self._asked_at + _FRESH:
-                self._needed, self._asked_at = periodic.needed(), now
+            if now > self._read_at + _FRESH:
+                self._needed, self._read_at = periodic.needed(), now
             if entry.task not in self._needed:
                 return True
         self._sent_at[entry.name] = now

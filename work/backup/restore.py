@@ -17,7 +17,7 @@ from work.backup import BackupError, archive, place, postgres
 from work.engine import hold
 
 # Where the embedded engine keeps generated keys, in var/.
-_KEPT = {"SECRET_KEY": "secret-key", "ENCRYPTION_KEYS": "encryption-key"}
+_FILES = {"SECRET_KEY": "secret-key", "ENCRYPTION_KEYS": "encryption-key"}
 
 
 def manifest_of(file: str) -> archive.Manifest:
@@ -71,12 +71,12 @@ def _accept(manifest: archive.Manifest) -> None:
             f"Carillon {manifest['carillon']} made this backup, with {newer[-1]}; {settings.VERSION} does not have it. "
             f"Use {manifest['carillon']}"
         )
-    for name, kept in _KEPT.items():
+    for name, file_name in _FILES.items():
         if getattr(settings, name) == manifest["keys"][name]:
             continue
         if not settings.POSTGRES_PROGRAMS or os.environ.get(name) or os.environ.get(f"{name}_FILE"):
             raise BackupError(f"{name} is another one than in the backup: `restore FILE --keys` writes what to set")
-        with place.Folder(settings.VAR_DIR).writer(kept) as file:
+        with place.Folder(settings.VAR_DIR).writer(file_name) as file:
             file.write(variables(manifest["keys"])[name].encode())
 
 

@@ -159,7 +159,7 @@ def _publish(near: Sequence[Wake]) -> bool:
 
 
 # For threads together: they share one pipeline, which costs as much as several messages.
-_together: Combiner[Sequence[Wake], bool] = Combiner(lambda asked: [_publish(list(chain(*asked)))] * len(asked))
+_together: Combiner[Sequence[Wake], bool] = Combiner(lambda batches: [_publish(list(chain(*batches)))] * len(batches))
 
 
 def publish_after_commit(due: Iterable[Wake]) -> None:

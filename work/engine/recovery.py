@@ -52,7 +52,7 @@ class _Lost(Lease):
     most_tries: int | None
 
 
-_FOUND = {"pending": "again", "unknown": "held", "dead": "dead"}
+_COUNTED_AS = {"pending": "again", "unknown": "held", "dead": "dead"}
 
 
 def recover(kind: Kind[Any], limit: int) -> Counter[str]:
@@ -69,4 +69,4 @@ def recover(kind: Kind[Any], limit: int) -> Counter[str]:
             write(kind, [settlement(kind, lease, lost[lease.id]) for lease in leases])
     for row in rows:
         log_lines.ended(kind, row, lost[row.id])
-    return Counter(_FOUND[decision.state] for decision in lost.values())
+    return Counter(_COUNTED_AS[decision.state] for decision in lost.values())

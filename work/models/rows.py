@@ -33,7 +33,7 @@ def _check(name: str, condition: Q) -> models.CheckConstraint:
     return models.CheckConstraint(condition=condition, name=f"%(class)s_{name}")
 
 
-_KEPT = """
+_REFUSE_DELETION = """
 IF EXISTS (SELECT FROM {fields.$key.related_model._meta.db_table} WHERE id = OLD.$key_id) THEN
     RAISE EXCEPTION 'An attempt is kept for as long as its work.' USING ERRCODE = 'check_violation';
 END IF;
@@ -177,7 +177,7 @@ class Words:
                 when=pgtrigger.After,
                 operation=pgtrigger.Delete,
                 timing=pgtrigger.Deferred,
-                func=pgtrigger.Func(_KEPT.replace("$key", self.key)),  # type: ignore[no-untyped-call]
+                func=pgtrigger.Func(_REFUSE_DELETION.replace("$key", self.key)),  # type: ignore[no-untyped-call]
             ),
         ]
 

@@ -67,8 +67,8 @@ def _batches(carillon: Client, options: argparse.Namespace) -> None:
 
 
 def _batch(batch: Batch) -> str:
-    told = f"{batch['told']} of {batch['size'] or 0} told, {batch['percent']} %"
-    return f"{batch['id']}  {batch['title']}: {batch['state']}, {told}"
+    progress = f"{batch['told']} of {batch['size'] or 0} told, {batch['percent']} %"
+    return f"{batch['id']}  {batch['title']}: {batch['state']}, {progress}"
 
 
 def _dead_letters(carillon: Client, options: argparse.Namespace) -> None:

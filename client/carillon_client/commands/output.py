@@ -46,7 +46,7 @@ def an_id(text: str) -> str:
 def show(options: argparse.Namespace, document: object, lines: Sequence[str]) -> None:
     """The document as JSON, or the lines, without what would steer a terminal."""
     if options.json:
-        print(escaped(json.dumps(document, ensure_ascii=False, indent=2), kept="\n"))
+        print(escaped(json.dumps(document, ensure_ascii=False, indent=2), allowed="\n"))
         return
     for line in lines:
         print(escaped(line))
@@ -69,9 +69,9 @@ def show_list(options: argparse.Namespace, items: Iterable[T], line: Callable[[T
         show(options, None, [line(one) for one in islice(chain([following], left), options.limit)])
 
 
-def escaped(text: str, kept: str = "") -> str:
+def escaped(text: str, allowed: str = "") -> str:
     """With escapes, as JSON has them, for what would steer a terminal or turn its text round."""
-    return "".join(one if one.isprintable() or one in kept else json.dumps(one)[1:-1] for one in text)
+    return "".join(one if one.isprintable() or one in allowed else json.dumps(one)[1:-1] for one in text)
 
 
 def local(instant: str, zone: str | None) -> str:

@@ -28,11 +28,11 @@ class Command(Stock):
         with closing(own), own.cursor() as cursor:
             own.set_autocommit(False)
             cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
-            is_told = False
+            has_written = False
             while not self._is_ours(cursor):
-                if not is_told:
+                if not has_written:
                     self.stderr.write("Another process migrates this database: waiting for its end.")
-                is_told = True
+                has_written = True
                 time.sleep(0.5)
             yield
 

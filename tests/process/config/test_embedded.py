@@ -445,9 +445,9 @@ def test_kept_secrets_are_made_once_and_are_their_owners_alone(
     empty_var: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CARILLON_VAR", str(empty_var))
-    secret = embedded.kept("secret-key", 48)
+    secret = embedded.stored_text("secret-key", 48)
     assert len(secret) >= 50
-    assert embedded.kept("secret-key", 48) == secret
-    assert embedded.kept("encryption-key", 32) != secret
+    assert embedded.stored_text("secret-key", 48) == secret
+    assert embedded.stored_text("encryption-key", 32) != secret
     assert stat.S_IMODE((empty_var / "secret-key").stat().st_mode) == 0o600
     assert sorted(path.name for path in empty_var.iterdir()) == ["encryption-key", "secret-key"]

@@ -89,7 +89,7 @@ def test_how_long_sends_take_follows_the_latest_ones(monkeypatch: pytest.MonkeyP
         permits.acquire("a", 2, token, 0.0)
         clock[0] += held
         permits.release("a", token, None)
-    assert permits._hosts["a"].held == pytest.approx(0.8 * 2.0 + 0.2 * 5.0)
+    assert permits._hosts["a"].permit_seconds == pytest.approx(0.8 * 2.0 + 0.2 * 5.0)
 
 
 def test_a_permit_that_nobody_holds_passes_nothing_on() -> None:

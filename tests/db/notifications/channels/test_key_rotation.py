@@ -150,34 +150,34 @@ def test_a_delivery_waits_for_a_missing_key_for_a_week_and_counts_no_try(ada: Us
 
 
 def test_the_keys_fit_as_long_as_one_has_sealed_the_known_text(ada: User, settings: Settings) -> None:
-    assert key_rotation.keys_fit()
+    assert key_rotation.keys_match()
     settings.ENCRYPTION_KEYS = [NEW]
-    assert not key_rotation.keys_fit()
+    assert not key_rotation.keys_match()
     settings.ENCRYPTION_KEYS = [NEW, OLD]
-    assert key_rotation.keys_fit()
+    assert key_rotation.keys_match()
     rotate()
     settings.ENCRYPTION_KEYS = [NEW]
-    assert key_rotation.keys_fit()
+    assert key_rotation.keys_match()
 
 
 def test_before_there_is_a_known_text_the_secrets_decide(ada: User, settings: Settings) -> None:
     make_channel(ada, "webhook")
     settings.ENCRYPTION_KEYS = [LOST]
-    assert not key_rotation.keys_fit() and not KeyCheck.objects.exists()
+    assert not key_rotation.keys_match() and not KeyCheck.objects.exists()
     settings.ENCRYPTION_KEYS = [OLD]
-    assert key_rotation.keys_fit()
+    assert key_rotation.keys_match()
 
 
 def test_an_operator_whose_key_is_lost_starts_with_the_present_one(ada: User, settings: Settings) -> None:
     make_channel(ada, "webhook")
-    assert key_rotation.keys_fit()
+    assert key_rotation.keys_match()
     settings.ENCRYPTION_KEYS = [NEW]
     with pytest.raises(CommandError):
         rotate()
-    assert not key_rotation.keys_fit()
+    assert not key_rotation.keys_match()
     with pytest.raises(CommandError, match="1 secrets cannot be read"):
         call_command("rotate_keys", "--lost", stdout=StringIO(), stderr=StringIO())
-    assert key_rotation.keys_fit()
+    assert key_rotation.keys_match()
 
 
 def test_removing_a_channel_erases_its_secrets(ada: User, client: Client) -> None:

@@ -47,7 +47,7 @@ def test_the_page_shows_what_waits_and_is_held_and_how_to_pull(browser: Client, 
     assert len(pull.pull(queue, 1, 600.0, "token").messages) == 1
     shown = browser.get(f"/channels/{queue.id}/")
     standing = shown.context["queue"]
-    assert (standing.waiting, standing.held, standing.oldest) == (2, 1, NOON)
+    assert (standing.waiting, standing.leased, standing.oldest) == (2, 1, NOON)
     assert f"/api/v1/queues/{queue.id}/pull" in shown.content.decode()
 
 
