@@ -46,8 +46,8 @@ def database(value: str, name: str = "DATABASE_URL") -> dict[str, Any]:
     parts = split_url(name, value, _DATABASE, of_servers=True)
     if parts.scheme not in {"postgres", "postgresql"}:
         raise Misconfigured(name, "does not start with postgresql:// (Carillon needs PostgreSQL)", _DATABASE)
-    options = {option.keyword.decode() for option in pq.Conninfo.get_defaults()} - _NOT_FOR_US
-    if unknown := sorted(_options(name, parts, _DATABASE).keys() - options):
+    accepted = {option.keyword.decode() for option in pq.Conninfo.get_defaults()} - _NOT_FOR_US
+    if unknown := sorted(_options(name, parts, _DATABASE).keys() - accepted):
         problem = f"has the option {unknown[0]}, which is not one of libpq's for a connection"
         raise Misconfigured(name, problem, f"{_DATABASE}?application_name=carillon")
     try:
