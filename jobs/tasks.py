@@ -6,7 +6,7 @@ from celery import shared_task
 from django.utils import timezone
 
 from common.redis import live_wakes
-from jobs.batches import progress
+from jobs.batches import progress, withdrawal
 from jobs.batches.kind import BATCH
 from jobs.checks.kind import JOB
 from jobs.kinds.base import LONGEST_FRESH
@@ -23,7 +23,7 @@ tell = task_of(BATCH)
 def count() -> None:
     """Keep the progress of batches, and cancel what is left of cancelled ones."""
     owners = list(Batch.objects.filter(ended_at=None).values_list("user_id", flat=True).distinct())
-    progress.cancel_parts()
+    withdrawal.cancel_parts()
     progress.count_open()
     live_wakes.wake(*owners)
 

@@ -15,10 +15,10 @@ from api.protocol.answers import answer, fields_of
 from api.protocol.fields import Instant, one_of
 from api.protocol.problems import conflict
 from api.resources.schedules.documents import AudienceDocument, audience_of
-from jobs.batches import audiences, progress
+from jobs.batches import audiences, progress, withdrawal
 from jobs.batches.progress import Progress
 from jobs.models import Batch
-from notifications.deliveries import withdrawal
+from notifications.deliveries.withdrawal import cancel as cancel_notifications
 from notifications.models import Delivery, Notification
 from schedules.models import Occurrence
 from work.dead_letters import Who
@@ -97,10 +97,10 @@ def read_batch(request: ApiRequest, batch_id: UUID) -> HttpResponse:
 def cancel_batch(request: ApiRequest, batch_id: UUID) -> HttpResponse:
     """Cancels messages that have not gone out. One that is being sent may arrive; it gets no further try."""
     if (caused := _all_caused(request).filter(id=batch_id).first()) is not None:
-        progress.cancel(caused)
+        withdrawal.cancel(caused)
         return answer(_document(_caused(request, batch_id)))
     mine = _own(request, batch_id)
-    withdrawal.cancel(mine)
+    cancel_notifications(mine)
     return _show(batch_id, mine)
 
 

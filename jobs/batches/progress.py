@@ -10,26 +10,20 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db import transaction
-from django.db.models import Q, QuerySet
-from django.db.models.functions import Now
+from django.db.models import QuerySet
 
 from common.database import correlation
 from common.database.postgres import change, column, query
 from common.database.rows import Rows
 from jobs.models import Batch, Job
 from jobs.models.batch import COUNTED, WORDS
-from notifications.deliveries import withdrawal
 from notifications.deliveries.dead_letters import sendable
 from notifications.models import Delivery, Notification
-from notifications.reasons import DeliveryCode
 from work import dead_letters
 from work.broker import wakes
 from work.broker.wakes import Wake
 from work.dead_letters import Who, stale
-from work.engine.manual import cancel as cancel_work
 from work.models import DEAD_LETTERS
-from work.reasons import Reason
 
 log = logging.getLogger(__name__)
 
@@ -202,6 +196,11 @@ def count_again(batch: Batch) -> None:
     change(_COUNT_ONE, {"batch": batch.id, "limit": PARTS_A_TICK})
 
 
+def count_parts(ids: Iterable[int]) -> None:
+    """Count these parts again, at most `PARTS_A_TICK`."""
+    change(_COUNT_THESE, {"parts": column(ids), "limit": PARTS_A_TICK})
+
+
 def replay(batch: Batch, who: Who) -> int:
     """Have the oldest dead letters of a batch done again; if it is one itself, also the telling. Returns how many.
 
@@ -221,31 +220,3 @@ def replay(batch: Batch, who: Who) -> int:
         Batch.objects.filter(id=batch.id).update(ended_at=None)
         count_again(batch)
     return changed
-
-
-def cancel(batch: Batch) -> None:
-    """Cancel what has not been sent: who is not told yet will not be, and what waits is cancelled.
-
-    Its parts are cancelled by `cancel_parts`, a few at a time, because there may be a million deliveries.
-    """
-    with transaction.atomic():
-        Batch.objects.filter(id=batch.id, cancelled_at=None).update(cancelled_at=Now(), ended_at=None)
-        cancel_work(Batch, [batch.id], Reason(DeliveryCode.CANCELLED))
-
-
-def cancel_parts() -> int:
-    """Cancel what waits in some parts of cancelled batches. Returns how many parts."""
-    open_parts = query(
-        "SELECT p.id, p.batch_id, p.first, p.last, b.job_kind FROM jobs_part p JOIN jobs_batch b ON b.id = p.batch_id"
-        " WHERE b.cancelled_at IS NOT NULL AND b.ended_at IS NULL AND p.pending > 0 LIMIT %s",
-        [PARTS_A_TICK],
-    )
-    for part in open_parts:
-        of_part = Q(batch_id=part.batch_id, user_id__gte=part.first, user_id__lte=part.last)
-        with transaction.atomic():
-            if part.job_kind:
-                jobs = Job.objects.filter(of_part, state="pending").values_list("id", flat=True)
-                cancel_work(Job, list(jobs), Reason(DeliveryCode.CANCELLED))
-            withdrawal.cancel(Notification.objects.filter(of_part))
-    change(_COUNT_THESE, {"parts": column(part.id for part in open_parts), "limit": PARTS_A_TICK})
-    return len(open_parts)

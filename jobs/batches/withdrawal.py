@@ -8,7 +8,7 @@ from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Now
 
 from jobs.batches import progress
-from jobs.models import Batch, Job, Leaver, Memory
+from jobs.models import Batch, Job, Leaver, Memory, Part
 from jobs.reasons import JobCode
 from notifications.deliveries import withdrawal
 from notifications.models import Notification
@@ -26,11 +26,35 @@ def withdraw(
     causes for audiences: their batches are cancelled, whose parts follow, a few at a time. With `user_id`, only what is
     this person's.
     """
-    made = Q(origin_id__in=origin_ids) if user_id is None else Q(origin_id__in=origin_ids, user=user_id)
+    _withdraw(Q(origin_id__in=origin_ids) if user_id is None else Q(origin_id__in=origin_ids, user=user_id), code)
+    for batch in Batch.objects.filter(origin_id__in=announced, ended_at=None, cancelled_at=None):
+        cancel(batch)
+
+
+def _withdraw(made: Q, code: DeliveryCode) -> None:
     _cancel(Job.objects.filter(made), Reason(code))
     withdrawal.cancel(Notification.objects.filter(made), code)
-    for batch in Batch.objects.filter(origin_id__in=announced, ended_at=None, cancelled_at=None):
-        progress.cancel(batch)
+
+
+@transaction.atomic
+def cancel(batch: Batch) -> None:
+    """Cancel what has not been sent: who is not told yet will not be, and what waits is cancelled.
+
+    Its parts are cancelled by `cancel_parts`, a few at a time, because there may be a million deliveries.
+    """
+    Batch.objects.filter(id=batch.id, cancelled_at=None).update(cancelled_at=Now(), ended_at=None)
+    manual.cancel(Batch, [batch.id], Reason(DeliveryCode.CANCELLED))
+
+
+def cancel_parts() -> int:
+    """Cancel what waits in some parts of cancelled batches. Returns how many parts."""
+    cancelled = Part.objects.filter(batch__ended_at=None, batch__cancelled_at__isnull=False, pending__gt=0)
+    parts = list(cancelled[: progress.PARTS_A_TICK])
+    for part in parts:
+        with transaction.atomic():
+            _withdraw(Q(batch_id=part.batch_id, user__gte=part.first, user__lte=part.last), DeliveryCode.CANCELLED)
+    progress.count_parts(part.id for part in parts)
+    return len(parts)
 
 
 @transaction.atomic

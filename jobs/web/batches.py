@@ -56,7 +56,7 @@ def progress(request: PersonRequest, batch_id: UUID) -> HttpResponse:
 def cancel(request: PersonRequest, batch_id: UUID) -> HttpResponse:
     batch = _own(request.user, batch_id)
     if batches.shown(batch).pending or batches.ended_at(batch) is None:
-        batches.cancel(batch)
+        withdrawal.cancel(batch)
         messages.success(request, _("Cancelled. Messages that have not gone out are not sent."))
     else:
         messages.info(request, _("Nothing is waiting any more, so nothing was cancelled."))

@@ -202,9 +202,9 @@ def test_a_batch_is_cancelled_halfway(staff: User, monkeypatch: pytest.MonkeyPat
     batch = tell(announce(staff))
     sent = Delivery.objects.order_by("id")[0]
     send_now(sent.id)
-    batches.cancel(batch)
+    withdrawal.cancel(batch)
     assert (tell(batch).state, batch.told) == ("cancelled", 2)
-    batches.cancel_parts()
+    withdrawal.cancel_parts()
     batches.count_open()
     batch.refresh_from_db()
     assert progress(batch) == Progress(0, 0, 1, 0, 1)

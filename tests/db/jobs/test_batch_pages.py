@@ -12,7 +12,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from events.models import Subscription
-from jobs.batches import progress
+from jobs.batches import progress, withdrawal
 from jobs.batches.withdrawal import withdraw
 from jobs.models import Batch, Leaver
 from notifications.messages.links import STOP
@@ -83,7 +83,7 @@ def test_a_batch_is_cancelled_halfway_and_what_failed_is_replayed_on_its_page(pa
     page.post(f"/batches/{batch.id}/replay/")
     assert Delivery.objects.filter(state="pending", replays=1).count() == 1
     page.post(f"/batches/{batch.id}/cancel/")
-    progress.cancel_parts()
+    withdrawal.cancel_parts()
     assert set(Delivery.objects.values_list("state", flat=True)) == {"cancelled"}
 
 
@@ -101,7 +101,7 @@ def test_the_api_reads_lists_cancels_and_replays_batches(staff: User) -> None:
     assert api("GET", f"/batches?origin_id={batch.id}").json()["items"] == []
     assert api("POST", f"/batches/{batch.id}/replay").json() == {"replayed": 1}
     assert api("POST", f"/batches/{batch.id}/cancel").status_code == 200
-    progress.cancel_parts()
+    withdrawal.cancel_parts()
     assert api("GET", f"/batches/{batch.id}").json()["dropped"] == 2
 
 

@@ -93,7 +93,7 @@ def test_nothing_of_a_cancelled_batch_is_replayed(staff: User) -> None:
     make_reader()
     batch = tell(announce(staff))
     fail(Delivery.objects.all())
-    progress.cancel(batch)
+    withdrawal.cancel(batch)
     batch.refresh_from_db()
     assert progress.replay(batch, Who(staff.pk, staff.email)) == 0
     assert Delivery.objects.get().state == "dead"
@@ -214,7 +214,7 @@ def test_cancelling_and_leaving_while_a_worker_tells_reaches_what_it_has_recorde
     telling = workers.start(tell, batch)
     assert recorded.wait(WAITING)
     if act == "cancel":
-        progress.cancel(batch)
+        withdrawal.cancel(batch)
     else:
         withdrawal.leave(first.pk, batch.origin_id)
         withdrawal.leave(second.pk, batch.origin_id)
@@ -223,7 +223,7 @@ def test_cancelling_and_leaving_while_a_worker_tells_reaches_what_it_has_recorde
     assert told() == [first.pk]
     if act == "cancel":
         assert tell(batch).state == "cancelled"
-        progress.cancel_parts()
+        withdrawal.cancel_parts()
     assert set(Delivery.objects.values_list("state", flat=True)) == {"cancelled"}
     progress.count_open()
     batch.refresh_from_db()
