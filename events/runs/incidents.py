@@ -113,7 +113,7 @@ class IncidentForm(forms.Form):
     def __init__(self, posted: Any, user: User) -> None:
         stored = FlowSettings.objects.filter(user=user, flow=Incident.name).first()
         defaults = {name: field.default for name, field in IncidentSettings.model_fields.items() if name != "channels"}
-        own = Channel.objects.for_user(user).for_messages().filter(usable()).order_by("id")
+        own = Channel.objects.for_user(user).filter(usable()).order_by("id")
         values = stored.settings | {"enabled": stored.enabled} if stored else {}
         chosen = dict(zip(_PLACES, values.pop("channels", []), strict=False))
         super().__init__(posted, initial=defaults | values | chosen)

@@ -60,7 +60,7 @@ def chosen() -> list[Operator]:
     )
     users = [row.user_id for row in rows]
     own = defaultdict(list)
-    channels = Channel.objects.filter(user__in=users).for_messages().filter(usable())
+    channels = Channel.objects.filter(user__in=users).filter(usable())
     for channel in channels:
         if channel.provider not in providers.pulled():
             own[channel.user_id].append(channel)

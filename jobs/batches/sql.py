@@ -56,7 +56,7 @@ SAY = f"""{_PEOPLE}, usable AS MATERIALIZED (
     SELECT r.user_id, c.id AS channel_id, c.provider,
            r.channel_ids = '{{}}' AND c.provider <> ALL(%(pulled)s::text[]) OR c.id = ANY(r.channel_ids) AS is_chosen
       FROM readers r
-      JOIN notifications_channel c ON c.user_id = r.user_id AND {USABLE_SQL} AND c.provider <> 'status'
+      JOIN notifications_channel c ON c.user_id = r.user_id AND {USABLE_SQL}
 ), chosen AS MATERIALIZED (
     SELECT * FROM usable WHERE is_chosen
      UNION ALL

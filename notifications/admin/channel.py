@@ -18,19 +18,11 @@ from common.texts.state_words import labelled
 from notifications.admin import cells
 from notifications.channels import changes
 from notifications.models import BoardMessage, Channel
-from notifications.models.channel import verified
+from notifications.models.channel import STATES, in_state
 from people.admin.user import OwnedAdmin, to_person
 
-_STATES = {
-    "verified": verified(),
-    "unverified": Q(removed_at=None, verified_at=None),
-    "disabled": Q(removed_at=None, disabled_at__isnull=False),
-    "removed": Q(removed_at__isnull=False),
-}
-
-
 ChannelState = newest_filter(
-    "state", lambda: map(labelled, _STATES), condition=lambda state: _STATES.get(state, Q(pk=None))
+    "state", lambda: map(labelled, STATES), condition=lambda state: in_state(state) if state in STATES else Q(pk=None)
 )
 
 

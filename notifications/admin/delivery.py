@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _, gettext_lazy
 
@@ -74,15 +73,6 @@ class DeadLetter(Delivery):
         verbose_name_plural = gettext_lazy("dead letters")
 
 
-_REPAIRS = {
-    "removed": gettext_lazy(
-        "The channel {channel} was removed. A replay fails again: discard these, or mark them as fixed."
-    ),
-    "disabled": gettext_lazy("The channel {channel} is disabled: {why} Enable it first, or a replay fails again."),
-    "unverified": gettext_lazy(
-        "The channel {channel} is not confirmed. Its owner must confirm it first, or a replay fails again."
-    ),
-}
 _PROVIDERS = {provider.kind: provider.label for provider in providers.all()}
 DeadProvider = newest_filter("provider", _PROVIDERS.items, tuple(_PROVIDERS))
 
@@ -125,9 +115,9 @@ class DeadLetterAdmin(dead_letter.DeadLetterAdmin, DeliveryRecord):
         }
 
     @admin.display(description=gettext_lazy("repair this first"))
-    def repair(self, dead_letter: Any) -> SafeString:
-        channel, link = dead_letter.channel, cells.channel(dead_letter.channel)
-        return format_html(str(_REPAIRS.get(channel.state, "")), channel=link, why=channel.disabled_reason)
+    def repair(self, dead_letter: Any) -> SafeString | str:
+        problem = dead_letter.channel.problem("operator")
+        return problem and columns.to_row("notifications.channel", dead_letter.channel_id, problem)
 
     @admin.action(description=gettext_lazy("Send as new: under another key…"), permissions=["act"])
     def send_as_new(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:

@@ -11,6 +11,7 @@ from notifications.changes import feed
 from notifications.deliveries import outbox
 from notifications.messages.change_types import STATUS
 from notifications.models import Notification
+from notifications.models.channel import VERIFIED_SQL
 from people.models import User
 from work.broker.wakes import publish_after_commit
 
@@ -19,8 +20,9 @@ _READERS = f"""
     SELECT w.user_id AS reader_id, array_agg(w.id ORDER BY w.id) AS channels,
            1 + coalesce((SELECT n.hops FROM notifications_notification n
                           WHERE n.id = (c.data ->> 'notification_id')::uuid), 0) AS hops
-      FROM notifications_channel w JOIN people_user p ON p.id = w.user_id AND p.is_active
-     WHERE w.provider = '{STATUS}' AND w.removed_at IS NULL AND w.disabled_at IS NULL AND w.verified_at <= c.at
+      FROM (SELECT * FROM notifications_channel c WHERE c.provider = '{STATUS}' AND {VERIFIED_SQL}) w
+      JOIN people_user p ON p.id = w.user_id AND p.is_active
+     WHERE w.verified_at <= c.at
        AND (w.user_id = c.user_id OR (w.address @> '{{"everybody": true}}' AND p.is_staff))
        AND (w.address -> 'types' ? c.type OR w.address -> 'types' ? (split_part(c.type, '.', 1) || '.*'))
      GROUP BY w.user_id

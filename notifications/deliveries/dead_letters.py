@@ -5,7 +5,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Count, Max, Min, QuerySet
 from django.utils import timezone
-from django.utils.translation import gettext as _, gettext_lazy
+from django.utils.translation import gettext as _
 
 from notifications.deliveries import outbox
 from notifications.deliveries.kind import DELIVERY
@@ -43,18 +43,11 @@ def own_groups(owner: User) -> list[Group]:
     return sorted(groups, key=lambda group: group.last, reverse=True)
 
 
-_OBSTACLES = {
-    "removed": gettext_lazy("“%(label)s” was removed. Add it again for new messages."),
-    "disabled": gettext_lazy("“%(label)s” is disabled. Enable it first."),
-    "unverified": gettext_lazy("“%(label)s” is not verified. Enter its code first."),
-}
-
-
 def obstacle(letter: Delivery) -> str:
     """Why its owner cannot have it sent again, and what to do; empty if they can."""
     if letter.notification.origin in Notification.OF_CHANNELS:  # tests have their own limit
         return _("This was a test. Send a new one from the list of channels.")
-    return _OBSTACLES.get(letter.channel.state, "") % {"label": letter.channel.label}
+    return letter.channel.problem("owner")
 
 
 def sendable(rows: QuerySet[Delivery]) -> QuerySet[Delivery]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Literal, Self, TypeVar
 from uuid import UUID
 
 from django.conf import settings
@@ -63,22 +63,54 @@ class Sender(models.Model):
 
 _STATUS = Q(provider=STATUS, removed_at=None)
 
+
+# What keeps a channel from being used, by the state that it makes: an instant in the column, or its lack. The first one
+# counts.
+_MARKS = {"removed": ("removed_at", False), "disabled": ("disabled_at", False), "unverified": ("verified_at", True)}
+VERIFIED = "verified"
+STATES = [*_MARKS, VERIFIED]
+# What is wrong then, and what its owner does about it, or an operator with dead letters.
+_PROBLEMS = {
+    "removed": {
+        "": _("“%(channel)s” was removed."),
+        "owner": _("Add it again for new messages."),
+        "operator": _("A replay fails again: discard these, or mark them as fixed."),
+    },
+    "disabled": {
+        "": _("“%(channel)s” is disabled."),
+        "owner": _("Enable it first."),
+        "operator": _("Enable it first, or a replay fails again."),
+    },
+    "unverified": {
+        "": _("“%(channel)s” is not confirmed yet."),
+        "owner": _("Enter its code first."),
+        "operator": _("Its owner must confirm it first, or a replay fails again."),
+    },
+}
+
 # Whether a channel can be used: in SQL (`c` is its table), as a condition, and of one in Python. Messages are sent to
 # those that are verified; they reach somebody on those that are usable.
-STATE_SQL = """CASE WHEN c.removed_at IS NOT NULL THEN 'removed' WHEN c.disabled_at IS NOT NULL THEN 'disabled'
-            WHEN c.verified_at IS NULL THEN 'unverified' ELSE 'verified' END"""
-VERIFIED_SQL = "c.removed_at IS NULL AND c.disabled_at IS NULL AND c.verified_at IS NOT NULL"
-USABLE_SQL = f"{VERIFIED_SQL} AND c.provider <> ALL(%(unconfigured)s::text[])"
+_CASES = [
+    f"WHEN c.{column} IS {'' if is_lack else 'NOT '}NULL THEN '{state}'" for state, (column, is_lack) in _MARKS.items()
+]
+STATE_SQL = f"CASE {' '.join(_CASES)} ELSE '{VERIFIED}' END"
+VERIFIED_SQL = " AND ".join(f"c.{column} IS {'NOT ' if is_lack else ''}NULL" for column, is_lack in _MARKS.values())
+USABLE_SQL = f"{VERIFIED_SQL} AND c.provider <> '{STATUS}' AND c.provider <> ALL(%(unconfigured)s::text[])"
+
+
+def in_state(state: str, path: str = "") -> Q:
+    """Rows whose channel is in one of `STATES`; `path` leads to it, such as "channel__"."""
+    asked = list(_MARKS.items())[: STATES.index(state) + 1]
+    return Q(**{f"{path}{column}__isnull": is_lack == (name == state) for name, (column, is_lack) in asked})
 
 
 def verified(path: str = "") -> Q:
-    """Rows whose channel is verified, and neither disabled nor removed; `path` leads to it, such as "channel__"."""
-    return Q(**{f"{path}removed_at": None, f"{path}disabled_at": None, f"{path}verified_at__isnull": False})
+    return in_state(VERIFIED, path)
 
 
 def usable(path: str = "") -> Q:
-    """Those of `verified` whose provider is configured here."""
-    return verified(path) & ~Q(**{f"{path}provider__in": providers.unconfigured()})
+    """Those of `verified` whose provider takes messages here: status webhooks take none."""
+    return verified(path) & ~Q(**{f"{path}provider__in": [STATUS, *providers.unconfigured()]})
 
 
 class ChannelQuerySet(OwnedQuerySet["Channel"]):
@@ -89,8 +121,8 @@ class ChannelQuerySet(OwnedQuerySet["Channel"]):
         return self.exclude(provider=STATUS)
 
     def read_by_people(self) -> ChannelQuerySet:
-        """Those that are usable, less the queues of programs and status webhooks."""
-        return self.filter(usable()).exclude(provider__in=[STATUS, *providers.pulled()])
+        """Those that are usable, less the queues of programs."""
+        return self.filter(usable()).exclude(provider__in=providers.pulled())
 
     def linked(self, link_id: UUID) -> ChannelQuerySet:
         """The channel, at most one, whose messages carry the link that names `link_id`; removed or not."""
@@ -226,15 +258,19 @@ class Channel(Sealed):
 
     @property
     def state(self) -> str:
-        if self.removed_at is not None:
-            return "removed"
-        if self.disabled_at is not None:
-            return "disabled"
-        return "unverified" if self.verified_at is None else "verified"
+        marks = _MARKS.items()
+        return next((state for state, (name, is_lack) in marks if (getattr(self, name) is None) == is_lack), VERIFIED)
 
     @property
     def is_usable(self) -> bool:
-        return self.state == "verified" and self.provider not in providers.unconfigured()
+        return self.state == VERIFIED and self.provider not in [STATUS, *providers.unconfigured()]
+
+    def problem(self, reader: Literal["", "owner", "operator"] = "") -> str:
+        """Why nothing is sent to it, and what `reader` does about it; empty where it is verified."""
+        if (words := _PROBLEMS.get(self.state)) is None:
+            return ""
+        why = self.disabled_reason if self.state == "disabled" else ""
+        return " ".join(filter(None, (words[""] % {"channel": self.label}, why, reader and str(words[reader]))))
 
     @property
     def disabled_reason(self) -> str:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from datetime import timedelta
-from functools import partial
 from typing import Any
 from uuid import UUID, uuid5
 
@@ -11,27 +10,23 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy, gettext_noop
 
-from common.database.postgres import persist, query
+from common.database.postgres import persist
 from jobs.checks import recording, series
 from jobs.checks.recording import NewJob, SendAs
 from jobs.checks.series import Step
 from jobs.kinds.base import Ask, Found, JobKind, Nothing, Say
 from jobs.reading.fetch import Fetch, Later, Refused
 from jobs.reasons import JobCode
-from notifications.models import Notification
+from notifications.models import Channel, Notification
+from notifications.models.channel import usable
 from people.models import User, display_name
+from schedules.models import Schedule
 from work.broker.wakes import publish_after_commit
 from work.reasons import Codes, Reason
 
 # Names the batches of the series (RFC 9562, section 5.5).
 _SERIES = UUID("0d8e3c41-6a57-4f0e-9b1e-2c7f5a94d310")
 _STEPS = 2
-_DONE = """
-SELECT EXISTS (SELECT FROM notifications_channel
-                WHERE user_id = %(user)s AND provider <> 'inbox' AND verified_at IS NOT NULL AND removed_at IS NULL)
-           AS channel,
-       EXISTS (SELECT FROM schedules_schedule WHERE user_id = %(user)s) AS reminder
-"""
 
 
 class OnboardingCode(Codes):
@@ -52,8 +47,9 @@ class Onboarding(JobKind):
     def check(self, ask: Ask, fetch: Fetch) -> Found | Later | Refused:
         if not series.is_step(ask.payload, _STEPS):
             return Refused(Reason(JobCode.UNREADABLE_PAYLOAD, problem=Reason(OnboardingCode.NO_STEP)))
-        [done] = persist(partial(query, _DONE, {"user": ask.user_id}))
-        return Found({"channel": done.channel, "reminder": done.reminder})
+        channels = Channel.objects.filter(usable(), user=ask.user_id).exclude(provider="inbox")
+        reminders = Schedule.objects.filter(user=ask.user_id)
+        return Found({"channel": persist(channels.exists), "reminder": persist(reminders.exists)})
 
     def decide(self, ask: Ask, value: Any) -> Say | Nothing:
         steps = [

@@ -103,18 +103,8 @@ def copy_of(title: str, taken: Collection[str]) -> str:
 
 
 def unreached(channel: Channel) -> str:
-    match channel.state:
-        case "removed":
-            text = _("“%(channel)s” was removed.")
-        case "disabled":
-            text = _("“%(channel)s” was disabled. %(reason)s")
-        case "unverified":
-            text = _("“%(channel)s” is not confirmed yet.")
-        case _ if not channel.is_usable:
-            return providers.get(channel.provider).notice()
-        case _:
-            text = _("The last message to “%(channel)s” failed.")
-    return (text % {"channel": channel.label, "reason": channel.disabled_reason}).rstrip()
+    failed = _("The last message to “%(channel)s” failed.") % {"channel": channel.label}
+    return channel.problem() or providers.get(channel.provider).notice() or failed
 
 
 def change(event: ScheduleEvent) -> str:

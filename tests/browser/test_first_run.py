@@ -151,7 +151,7 @@ def test_a_failure_is_told_in_the_inbox_at_once_though_mails_are_files_and_hours
         page.get_by_role("button", name="Run now").click()
         expect(page.locator("#past-times")).to_contain_text("failed")
     page.reload()
-    expect(page.locator("#outcome")).to_contain_text(re.compile("Reaches nobody: “Pager” was disabled. .*410"))
+    expect(page.locator("#outcome")).to_contain_text(re.compile("Reaches nobody: “Pager” is disabled. .*410"))
     with psycopg.connect(Postgres(started.var).url) as connection:
         connection.execute(SOON)
 

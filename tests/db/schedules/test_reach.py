@@ -98,7 +98,7 @@ def test_the_list_says_it_filters_it_and_the_navigation_counts_it(browser: Clien
     page = browser.get("/reminders/?state=attention")
     assert [schedule.title for schedule in page.context["page"]] == ["Lost"]
     assert 'class="dot nobody"' in page.content.decode() and 'class="message fault error"' in page.content.decode()
-    assert "“Pager” was disabled. Answered 410." in page.content.decode()
+    assert "“Pager” is disabled. Answered 410." in page.content.decode()
     assert f'action="/channels/{pager.id}/enable/"' in page.content.decode()
     assert '<p class="reach nobody">' in browser.get(f"/reminders/{lost.id}/").content.decode()
     assert "Reminders that need attention: 1" in browser.get("/inbox/").content.decode()

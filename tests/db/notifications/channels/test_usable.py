@@ -9,7 +9,7 @@ from common.database.postgres import query
 from notifications import providers
 from notifications.messages.message import Rejected
 from notifications.models import Channel, Notification
-from notifications.models.channel import STATE_SQL, USABLE_SQL, VERIFIED_SQL, usable, verified
+from notifications.models.channel import STATE_SQL, STATES, USABLE_SQL, VERIFIED_SQL, in_state, usable, verified
 from people.models import User
 from tests.make import NOON, deliver_first, make_channel, make_delivery, make_fired, noted, taken, tried
 
@@ -27,14 +27,16 @@ def no_mail_server(settings: Settings) -> None:
 def test_all_forms_of_the_question_agree_in_every_combination_of_states(ada: User) -> None:
     made = {
         marks: make_channel(ada, provider, verified_at=at, disabled_at=off, removed_at=gone)
-        for marks in product(("webhook", "email"), _MARKS, _MARKS, _MARKS)
+        for marks in product(("webhook", "email", "status"), _MARKS, _MARKS, _MARKS)
         for provider, at, off, gone in [marks]
     }
     rows = {row.id: row for row in query(_SELECT, {"unconfigured": providers.unconfigured()})}
     are_verified = set(Channel.objects.filter(verified()).values_list("id", flat=True))
     are_usable = set(Channel.objects.filter(usable()).values_list("id", flat=True))
     assert are_usable == {made["webhook", NOON, None, None].id}
-    assert are_verified == are_usable | {made["email", NOON, None, None].id}
+    assert are_verified == {made[provider, NOON, None, None].id for provider in ("webhook", "email", "status")}
+    for state in STATES:
+        assert set(Channel.objects.filter(in_state(state))) == {one for one in made.values() if one.state == state}
     for channel in made.values():
         row = rows[channel.id]
         assert row.state == channel.state

@@ -106,7 +106,7 @@ def test_dead_letters_say_what_to_mend_before_a_replay(operator: Client, letters
         ({}, ""),
         (
             disabled("<b>410</b> Gone.") | {"disabled_at": NOON},
-            "is disabled: &lt;b&gt;410&lt;/b&gt; Gone. Enable it first",
+            "is disabled. &lt;b&gt;410&lt;/b&gt; Gone. Enable it first",
         ),
         ({"disabled_at": None, "verified_at": None}, "is not confirmed"),
         ({"removed_at": NOON}, "was removed"),

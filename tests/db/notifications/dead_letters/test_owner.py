@@ -68,7 +68,7 @@ def test_a_letter_is_discarded_and_says_who_wanted_that(browser: Client, chat: C
     [
         ({"disabled_at": "2026-06-01T12:00Z"}, "“Chat” is disabled. Enable it first"),
         ({"removed_at": "2026-06-01T12:00Z"}, "“Chat” was removed"),
-        ({"verified_at": None}, "“Chat” is not verified"),
+        ({"verified_at": None}, "“Chat” is not confirmed yet. Enter its code first"),
     ],
 )
 def test_what_would_die_again_at_once_is_not_sent(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from allauth.account.signals import user_signed_up
@@ -14,7 +15,7 @@ from jobs.models import Job
 from notifications.models import Delivery, Notification
 from people.models import User
 from schedules.job_kinds import onboarding
-from tests.make import check, make_channel, make_schedule, make_user
+from tests.make import NOON, check, make_channel, make_schedule, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -54,6 +55,17 @@ def test_what_is_done_is_not_told_and_the_next_step_is() -> None:
     assert check(first).reason_code == "series-skipped"
     check(newest(user))
     assert subjects() == ["Make your first reminder"]
+
+
+@pytest.mark.parametrize(
+    "mark", [{"disabled_at": NOON}, {"verified_at": None}, {"provider": "email"}, {"provider": "status"}]
+)
+def test_a_channel_that_reaches_nobody_is_not_a_channel(mark: dict[str, Any], settings: Settings) -> None:
+    settings.EMAIL_BACKEND = "django.core.mail.backends.filebased.EmailBackend"  # no mail server is configured
+    user, first = signed_up()
+    make_channel(user, **{"provider": "webhook"} | mark)
+    check(first)
+    assert subjects() == ["Verify a channel"]
 
 
 def test_it_ends_when_all_is_done() -> None:
