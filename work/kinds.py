@@ -87,7 +87,7 @@ class Kind(Generic[C]):
 
     `queue_of` is the SQL of the queue of one row, where not all of a kind have the same (NULL: `queue`).
     `claim` is the dataclass of a claim. Its fields are columns of the claimed row `d`, or annotated with `Loaded`.
-    `joins` is the SQL of the other rows, by default its person `p`, and `columns` of what only `from_row` needs.
+    `joins` is the SQL of the other rows, by default its person `p`; `columns` that of what `from_row` reads, by name.
     `handler` is the column that names the code that runs it, `on_unknown` the SQL of what its owner chose for an
     unknown outcome, `most_tries` the SQL of the tries that they allow (NULL: as many as the policy), `person` the SQL
     of whose it is, and `cost` that of how many usual pieces of work it is like, for the fair queue; `language` that of
@@ -105,7 +105,7 @@ class Kind(Generic[C]):
     attempts: ClassVar[type[Attempt]]
     handler: ClassVar[str]
     claim: ClassVar[type[Claim]] = Claim
-    columns: ClassVar[str] = ""
+    columns: ClassVar[Mapping[str, str]] = {}
     joins: ClassVar[str] = "JOIN people_user p ON p.id = d.user_id"
     on_unknown: ClassVar[str] = "''"
     most_tries: ClassVar[str] = "NULL::int"
@@ -251,9 +251,11 @@ class Kind(Generic[C]):
             "follow_lock": "".join(f"{key}, " for key in self.follow_locks),
             "follow_locked": self._joined(self.follow_locks),
         }
-        columns = [*_columns(self._loaded), *([self.columns] if self.columns else [])]
-        selected = {"lease": _columns(_loaded(Lease)), "claim": columns}
-        return names | {name: Template(", ".join(sql)).substitute(names) for name, sql in selected.items()}
+        selected = {"lease": _columns(_loaded(Lease)), "claim": {**_columns(self._loaded), **self.columns}}
+        lists = {
+            name: ", ".join(f"{sql} AS {column}" for column, sql in all_.items()) for name, all_ in selected.items()
+        }
+        return names | {name: Template(columns).substitute(names) for name, columns in lists.items()}
 
     def _joined(self, keys: Iterable[str]) -> str:
         """The SQL that joins the rows to which foreign keys refer."""
@@ -277,8 +279,8 @@ def _loaded(claim: type[Lease]) -> dict[str, Loaded]:
     }
 
 
-def _columns(fields: Mapping[str, Loaded]) -> list[str]:
-    return [f"{field.sql} AS {name}" for name, field in fields.items() if field is not FROM_ROW]
+def _columns(fields: Mapping[str, Loaded]) -> dict[str, str]:
+    return {name: field.sql for name, field in fields.items() if field is not FROM_ROW}
 
 
 KINDS: dict[str, Kind[Any]] = {}

@@ -72,7 +72,9 @@ class CheckKind(Kind[JobClaim]):
     repeats = True  # a check changes nothing, and what it decides commits with the settlement, or not at all
     rescues = MISSED
     claim = JobClaim
-    columns = f"d.connection_id, {postgres.columns(Connection, 'c')}"
+    columns = {"connection_id": "d.connection_id"} | {
+        f"c_{field.column}": f"c.{field.column}" for field in Connection._meta.concrete_fields
+    }
     joins = f"""{Kind.joins}
   LEFT JOIN jobs_connection c ON c.id = d.connection_id
   LEFT JOIN jobs_memory m

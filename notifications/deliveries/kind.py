@@ -48,6 +48,12 @@ _TRYING_FOR = f"""coalesce(CASE WHEN d.tries + d.released > 1 THEN (
 # Its batch is the notification to the team.
 _TEAM = """SELECT t.name FROM notifications_notification whole JOIN people_user t ON t.id = whole.user_id
         WHERE whole.id = n.batch_id"""
+# What a message has as its rows have it.
+_MESSAGE = {
+    **{name: f"n.{name}" for name in ("subject", "slot", "early", "hops", "category")},
+    "schedule_id": "CASE WHEN n.origin = 'schedule' THEN n.origin_id END",
+    "team": f"coalesce(CASE WHEN p.is_team THEN p.name WHEN n.origin = 'team' THEN ({_TEAM}) END, '')",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,8 +93,6 @@ class DeliveryClaim(SendClaim):
 
 # Seconds between two tries to read secrets whose key is missing, and how many there are: a week for the operator.
 _LONGEST_HELD, _MOST_HELD = 3_600.0, 174
-# Columns of a claim that its message has by the same name.
-_ALIKE = ("subject", "slot", "early", "hops", "schedule_id", "category", "left", "team")
 
 
 class DeliveryKind(Kind[DeliveryClaim]):
@@ -109,19 +113,20 @@ class DeliveryKind(Kind[DeliveryClaim]):
     chain = correlation.sql("n", "n.batch_id")
     rescues = f"{fallback.WAITING} UNION ALL {nag.WAITING} UNION ALL {quiet_changes.WAITING}"
     claim = DeliveryClaim
-    columns = f"""
-       n.subject, n.body, n.slot, n.early, n.category, n.data, n.hops,
-       CASE WHEN n.origin = 'schedule' THEN n.origin_id END AS schedule_id,
-       CASE WHEN n.origin = 'code' THEN (SELECT nonce FROM people_code WHERE subject = c.id) END AS nonce,
-       CASE WHEN n.origin = 'topic' THEN n.origin_id END AS subscription_id,
-       n.id AS notification_id, n.origin,
-       CASE WHEN n.acknowledged_at IS NULL THEN CASE WHEN d.replays = 0 THEN n.withdrawn ELSE '' END
-            WHEN n.snoozed_until IS NULL THEN '{DeliveryCode.ACKNOWLEDGED}'
-            ELSE '{DeliveryCode.SNOOZED}' END AS withdrawn,
-       c.disabled_code, c.disabled_params, {STATE_SQL} AS channel_state, p.name, p.email, p.is_active,
-       coalesce(CASE WHEN p.is_team THEN p.name WHEN n.origin = 'team' THEN ({_TEAM}) END, '') AS team,
-       CASE WHEN n.origin IN ('schedule', 'api', 'event', 'topic', 'announcement', 'team') AND NOT n.urgent
-            THEN {quiet.columns("p")} END AS quiet"""  # noqa: S608 - constants only
+    columns = {
+        **_MESSAGE,
+        **{name: f"n.{name}" for name in ("body", "data", "origin")},
+        **{name: f"c.{name}" for name in ("disabled_code", "disabled_params")},
+        **{name: f"p.{name}" for name in ("name", "email", "is_active")},
+        "notification_id": "n.id",
+        "nonce": "CASE WHEN n.origin = 'code' THEN (SELECT nonce FROM people_code WHERE subject = c.id) END",
+        "subscription_id": "CASE WHEN n.origin = 'topic' THEN n.origin_id END",
+        "withdrawn": f"""CASE WHEN n.acknowledged_at IS NULL THEN CASE WHEN d.replays = 0 THEN n.withdrawn ELSE '' END
+            WHEN n.snoozed_until IS NULL THEN '{DeliveryCode.ACKNOWLEDGED}' ELSE '{DeliveryCode.SNOOZED}' END""",
+        "channel_state": STATE_SQL,
+        "quiet": f"""CASE WHEN n.origin IN ('schedule', 'api', 'event', 'topic', 'announcement', 'team')
+            AND NOT n.urgent THEN {quiet.columns("p")} END""",
+    }
     joins = """
   JOIN notifications_notification n ON n.id = d.notification_id
   JOIN notifications_channel c ON c.id = d.channel_id
@@ -142,7 +147,8 @@ class DeliveryKind(Kind[DeliveryClaim]):
                 code="" if row.nonce is None else codes.reveal(codes.MARK, row.channel_id, row.nonce),
                 data=None if row.data is None else json.loads(row.data),
                 may_have_marks=row.origin in Notification.MARKED,
-                **{name: getattr(row, name) for name in _ALIKE},
+                left=row.left,
+                **{name: getattr(row, name) for name in _MESSAGE},
             ),
             "unusable": _unusable(row),
             "quiet": None if is_own_replay else quiet.read(row.quiet),

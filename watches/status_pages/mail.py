@@ -21,13 +21,19 @@ from watches.models import StatusMail, StatusMailAttempt, StatusPage
 from watches.status_pages import subscribers
 from watches.status_pages.subscribers import SEND
 from work.answers import Answer, Cancel, Defer
-from work.kinds import FROM_ROW, Kind, Loaded
+from work.kinds import Kind, Loaded
 from work.reasons import Reason
 from work.retry import Policy
 
 _EMAIL = "email"
 MOST_A_DAY = 10_000
 """Mails to the subscribers of one owner."""
+_WITHDRAWN = f"""CASE WHEN NOT p.is_active THEN '{DeliveryCode.SWITCHED_OFF}'
+            WHEN NOT g.enabled THEN '{DeliveryCode.PAGE_OFF}'
+            WHEN EXISTS (SELECT FROM watches_statusmail o
+                          WHERE o.subscriber_id = d.subscriber_id AND o.incident_id IS NOT DISTINCT FROM d.incident_id
+                            AND o.id > d.id AND o.state IN ('pending', 'sending', 'sent'))
+            THEN '{DeliveryCode.NEWER}' END"""  # noqa: S608 - constants only
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +41,7 @@ class StatusMailClaim(SendClaim):
     """A leased status mail. `withdrawn`: why it must not go out, if so."""
 
     channel_id: Annotated[UUID, Loaded("d.subscriber_id")]
-    withdrawn: Annotated[Reason | None, FROM_ROW]
+    withdrawn: Annotated[Reason | None, Loaded(_WITHDRAWN, read=lambda code: code and Reason(code))]
 
     @property
     def provider(self) -> str:
@@ -52,11 +58,10 @@ class StatusMailKind(Kind[StatusMailClaim]):
     handler = "what"
     caused_by = "coalesce(d.incident_id::text, '')"
     claim = StatusMailClaim
-    columns = """s.address AS mailbox, g.title AS page, g.slug, g.enabled, p.is_active,
-       i.title, i.text, i.ended_at IS NOT NULL AS is_over,
-       EXISTS (SELECT FROM watches_statusmail o
-                WHERE o.subscriber_id = d.subscriber_id AND o.incident_id IS NOT DISTINCT FROM d.incident_id
-                  AND o.id > d.id AND o.state IN ('pending', 'sending', 'sent')) AS is_replaced"""
+    columns = {
+        **{"mailbox": "s.address", "page": "g.title", "slug": "g.slug"},
+        **{"title": "i.title", "text": "i.text", "is_over": "i.ended_at IS NOT NULL"},
+    }
     joins = f"""{Kind.joins}
   JOIN watches_subscriber s ON s.id = d.subscriber_id
   JOIN watches_statuspage g ON g.id = s.page_id
@@ -77,7 +82,6 @@ class StatusMailKind(Kind[StatusMailClaim]):
             ),
             "address": {"address": row.mailbox},
             "unusable": None,
-            "withdrawn": _withdrawn(row),
         }
 
     def prepare(self, claim: StatusMailClaim) -> Defer | Cancel | Answer | Callable[[], Answer]:
@@ -97,14 +101,6 @@ class StatusMailKind(Kind[StatusMailClaim]):
 
 
 STATUS_MAIL = StatusMailKind()
-
-
-def _withdrawn(row: Any) -> Reason | None:
-    if not row.is_active:
-        return Reason(DeliveryCode.SWITCHED_OFF)
-    if not row.enabled:
-        return Reason(DeliveryCode.PAGE_OFF)
-    return Reason(DeliveryCode.NEWER) if row.is_replaced else None
 
 
 def _texts(row: Any) -> tuple[str, str]:
