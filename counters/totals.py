@@ -4,9 +4,10 @@ What is added in each minute and on each day, for charts, is summed in memory, a
 """
 
 import random
-from collections.abc import Mapping
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from typing import Any
 
 from django.core.validators import RegexValidator
 from django.db import transaction
@@ -15,6 +16,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
 
 from common.database import postgres
+from common.database.rows import Rows
 from common.database.sums import Sums
 from common.forms.not_possible import NotPossible
 from counters.models import Rollup, Shard
@@ -87,22 +89,21 @@ def forget() -> int:
     return sum(map(postgres.delete_in_chunks, old))
 
 
+_SUMS = Rows("g", user_id=int, name=str, value=int)
 # A counter that was deleted meanwhile gets no rows.
-_ADD_ROLLUPS = """
+_ADD_ROLLUPS = f"""
 INSERT INTO counters_rollup AS rollup (user_id, name, span, start, value)
 SELECT g.user_id, g.name, span, to_timestamp(floor(extract(epoch FROM now()) / span) * span), g.value
-  FROM unnest(%(users)s::bigint[], %(names)s::text[], %(values)s::bigint[]) AS g(user_id, name, value),
-       unnest(%(spans)s::int[]) AS span
+  FROM {_SUMS.sql}, unnest(%(spans)s::int[]) AS span
  WHERE EXISTS (SELECT FROM counters_shard s WHERE s.user_id = g.user_id AND s.name = g.name)
  ORDER BY 1, 2, 3
     ON CONFLICT (user_id, name, span, start) DO UPDATE SET value = rollup.value + excluded.value
-"""
+"""  # noqa: S608 - constants only
 
 
-def _write(sums: Mapping[tuple[int, str], tuple[int, ...]]) -> None:
-    columns = zip(*(key + added for key, added in sums.items()), strict=True)
-    values = dict(zip(("users", "names", "values"), map(postgres.column, columns), strict=True))
-    postgres.change(_ADD_ROLLUPS, values | {"spans": [int(span.total_seconds()) for span in _RETENTION]})
+def _write(sums: Iterable[Any]) -> None:
+    spans = [int(span.total_seconds()) for span in _RETENTION]
+    postgres.change(_ADD_ROLLUPS, _SUMS.values(sums) | {"spans": spans})
 
 
-_rollups = Sums(_write)
+_rollups = Sums[tuple[int, str]](_write)

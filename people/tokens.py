@@ -1,7 +1,7 @@
 """Bearer tokens of the HTTP API: made on the settings page or by another token, shown once, stored as a hash."""
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 
 from common.database import postgres
 from common.database.encryption import hashed
+from common.database.rows import Rows
 from common.database.sums import Sums
 from common.forms.not_possible import NotPossible
 from common.times.dates import rfc3339
@@ -58,14 +59,14 @@ SELECT {postgres.columns(ApiToken, "t")}, {postgres.columns(User, "u")}, m.role
 """  # noqa: S608  # names of columns
 
 
+_CALLS = Rows("g", id=UUID, calls=int)
 # Locked in the order of their ids, as other processes do.
-_ADD_CALLS = """
+_ADD_CALLS = f"""
 WITH locked AS MATERIALIZED (
-    SELECT t.id, g.calls FROM unnest(%(ids)s::uuid[], %(calls)s::bigint[]) AS g(id, calls)
-      JOIN people_apitoken t ON t.id = g.id ORDER BY t.id FOR NO KEY UPDATE OF t
+    SELECT t.id, g.calls FROM {_CALLS.sql} JOIN people_apitoken t ON t.id = g.id ORDER BY t.id FOR NO KEY UPDATE OF t
 )
 UPDATE people_apitoken t SET calls = t.calls + locked.calls FROM locked WHERE t.id = locked.id
-"""
+"""  # noqa: S608 - constants only
 
 
 class Revoked(Exception):
@@ -169,17 +170,12 @@ def record_use(token: ApiToken, now: datetime) -> None:
         )
 
 
-def _write_calls(sums: Mapping[UUID, tuple[int, ...]]) -> None:
-    values = {"ids": postgres.column(sums), "calls": postgres.column(calls for (calls,) in sums.values())}
-    postgres.change(_ADD_CALLS, values)
-
-
-_calls = Sums(_write_calls)
+_calls = Sums[tuple[UUID]](lambda sums: postgres.change(_ADD_CALLS, _CALLS.values(sums)))
 
 
 def count_call(token: ApiToken) -> None:
     """Add one to `calls`, some seconds later."""
-    _calls.add(token.id, 1)
+    _calls.add((token.id,), 1)
 
 
 def revoke(user: User, token_id: UUID) -> bool:

@@ -7,11 +7,11 @@ What a person's programs send, pings and API calls, is counted where it arrives,
 """
 
 import time
-from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from common.database.postgres import change, column, persist, query
+from common.database.postgres import change, persist, query
+from common.database.rows import Rows
 from common.database.sums import Sums
 from work.kinds import KINDS, Kind
 
@@ -123,26 +123,19 @@ def _count(kind: Kind[Any]) -> int:
 
 
 PING, API = "ping", "api"
+_SUMS = Rows("g", user_id=int, kind=str, tries=int, done=int, dead=int)
 _ARRIVED = f"""
 {_INSERT}
 SELECT u.id, span,
        CASE WHEN span = 0 THEN 'epoch' ELSE to_timestamp(floor(extract(epoch FROM now()) / span) * span) END,
        g.kind, '', g.tries, g.done, g.dead
-  FROM unnest(%(users)s::bigint[], %(kinds)s::text[], %(tries)s::bigint[], %(done)s::bigint[], %(dead)s::bigint[])
-       AS g(user_id, kind, tries, done, dead)
-  JOIN people_user u ON u.id = g.user_id, unnest(%(spans)s::int[]) AS span
+  FROM {_SUMS.sql} JOIN people_user u ON u.id = g.user_id, unnest(%(spans)s::int[]) AS span
  ORDER BY 1, 2, 3, 4
 {_ADD}
 """  # noqa: S608 - constants only
 
 
-def _write(sums: Mapping[tuple[int, str], tuple[int, ...]]) -> None:
-    names = ("users", "kinds", "tries", "done", "dead")
-    rows = zip(*(key + numbers for key, numbers in sums.items()), strict=True)
-    change(_ARRIVED, dict(zip(names, map(column, rows), strict=True)) | {"spans": _SPANS_OF_PEOPLE})
-
-
-_arrived = Sums(_write)
+_arrived = Sums[tuple[int, str]](lambda sums: change(_ARRIVED, _SUMS.values(sums) | {"spans": _SPANS_OF_PEOPLE}))
 
 
 def arrived(user_id: int, kind: str, is_done: bool, is_dead: bool) -> None:

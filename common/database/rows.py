@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 from uuid import UUID
 
@@ -19,16 +19,21 @@ class Rows:
     """Rows that a statement gets as an array for each column, which is faster than to read them from JSON.
 
     The columns are the fields of the dataclass `kind` but for those in `without`, and `more`: for each further or
-    replaced one its type in Python, and how to compute its value from a row. A mapping is a column of JSON. `name` is
-    that of the rows in SQL, and begins the names of the arguments. `of`: the path from a row to its `kind`, with a dot.
+    replaced one its type in Python, and how to compute its value from a row; the type alone where rows are tuples of
+    `more`. A mapping is a column of JSON. `name` is that of the rows in SQL, and begins the names of the arguments.
+    `of`: the path from a row to its `kind`, with a dot.
     """
 
     def __init__(
-        self, name: str, kind: Any = None, /, of: str = "", without: Iterable[str] = (), **more: tuple[Any, _Get]
+        self, name: str, kind: Any = None, /, of: str = "", without: Iterable[str] = (), **more: tuple[Any, _Get] | type
     ) -> None:
+        read = {
+            field: one if isinstance(one, tuple) else (one, itemgetter(at))
+            for at, (field, one) in enumerate(more.items())
+        }
         hints = get_type_hints(kind, include_extras=True) if kind else {}
         given = {field: (hint, attrgetter(of + field)) for field, hint in hints.items() if field not in {*without}}
-        self._columns = {field: (*_types(hint), value) for field, (hint, value) in (given | more).items()}
+        self._columns = {field: (*_types(hint), value) for field, (hint, value) in (given | read).items()}
         arrays = ", ".join(f"%({name}_{field})s::{sql}[]" for field, (sql, _, _) in self._columns.items())
         self._name, self.sql = name, f"unnest({arrays}) AS {name}({', '.join(self._columns)})"
 

@@ -8,7 +8,7 @@ import logging
 import random
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 from django.db import connection
@@ -17,15 +17,15 @@ log = logging.getLogger(__name__)
 
 EVERY = 5.0  # seconds
 
-Key = TypeVar("Key")
+Key = TypeVar("Key", bound=tuple[Any, ...])
 _all: list["Sums[Any]"] = []
 _is_started = False
 
 
 class Sums(Generic[Key]):
-    """`write` gets the numbers of each key. While it fails they are kept, and may be written twice."""
+    """`write` gets tuples of each key with its numbers. While it fails they are kept, and may be written twice."""
 
-    def __init__(self, write: Callable[[Mapping[Key, tuple[int, ...]]], object]) -> None:
+    def __init__(self, write: Callable[[list[tuple[Any, ...]]], object]) -> None:
         self._write = write
         self._lock = threading.Lock()
         self._sums: dict[Key, tuple[int, ...]] = {}
@@ -44,7 +44,7 @@ class Sums(Generic[Key]):
         if not sums:
             return
         try:
-            self._write(sums)
+            self._write([(*key, *numbers) for key, numbers in sums.items()])
         except Exception:
             for key, numbers in sums.items():
                 self.add(key, *numbers)

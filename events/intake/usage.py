@@ -4,7 +4,6 @@ Two requests at once may pass together; what they have written counts for the ne
 """
 
 from collections.abc import Collection
-from operator import itemgetter
 from typing import NamedTuple
 
 from django.conf import settings
@@ -18,7 +17,7 @@ from work.reasons import Reason
 _SHARDS = 4
 _TODAY = "(now() AT TIME ZONE 'UTC')::date"
 _MINUTE = "date_trunc('minute', now())"
-_COUNTS = Rows("n", user_id=(int, itemgetter(0)), day_events=(int, itemgetter(1)), day_bytes=(int, itemgetter(2)))
+_COUNTS = Rows("n", user_id=int, day_events=int, day_bytes=int)
 _OF_NOW = {"shard": f"pg_backend_pid() %% {_SHARDS}", "day": _TODAY, "minute": _MINUTE, "minute_events": "day_events"}
 _COUNT = f"""
 {_COUNTS.insert("events_usage AS u", **_OF_NOW)} ORDER BY user_id

@@ -7,7 +7,6 @@ They have no occurrence. Done of one answers that message only: the reminder sti
 import logging
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
-from operator import itemgetter
 from uuid import UUID
 
 from django.db import transaction
@@ -40,7 +39,7 @@ BATCH = 500
 _LATE = timedelta(minutes=1)
 
 
-_NEXT = Rows("next", id=(UUID, itemgetter(0)), next_early_at=(datetime, itemgetter(1)))
+_NEXT = Rows("next", id=UUID, next_early_at=datetime)
 _ADVANCE = f"""
 UPDATE schedules_schedule s SET next_early_at = next.next_early_at FROM {_NEXT.sql} WHERE s.id = next.id
 """  # noqa: S608 - constants only

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import uuid4
@@ -93,23 +92,23 @@ def test_pings_and_calls_are_counted_in_memory_and_written_together(
 
 
 def test_sums_that_cannot_be_written_are_written_the_next_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    written: list[Mapping[str, tuple[int, ...]]] = []
+    written: list[list[tuple[Any, ...]]] = []
 
-    def write(found: Mapping[str, tuple[int, ...]]) -> None:
+    def write(found: list[tuple[Any, ...]]) -> None:
         written.append(found)
         if len(written) == 1:
             raise OperationalError
 
     monkeypatch.setattr(sums, "_all", [])
-    of_keys = sums.Sums(write)
-    of_keys.add("a", 1, 0)
+    of_keys = sums.Sums[tuple[str]](write)
+    of_keys.add(("a",), 1, 0)
     of_keys.flush()
     assert not written, "no process writes what it does not flush"
     monkeypatch.setattr(sums, "_is_started", True)
-    of_keys.add("a", 1, 0)
+    of_keys.add(("a",), 1, 0)
     with pytest.raises(OperationalError):
         of_keys.flush()
-    of_keys.add("a", 2, 5)
+    of_keys.add(("a",), 2, 5)
     of_keys.flush()
     of_keys.flush()
-    assert written == [{"a": (1, 0)}, {"a": (3, 5)}]
+    assert written == [[("a", 1, 0)], [("a", 3, 5)]]
