@@ -21,8 +21,8 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db.utils import NotSupportedError, OperationalError
 
 from common import probe
-from config.processes.watchdog import Watchdog
 from work.broker import rabbitmq, transport
+from work.broker.watchdog import Watchdog
 
 
 def _report_in_one_line(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
