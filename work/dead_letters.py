@@ -4,17 +4,20 @@ An action first locks what the triggers write to, then its letters, each in the 
 act at once change each letter once, and do not deadlock.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, Self
 from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Count, Max, Min, Q, QuerySet
 from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy
 
 from common.database.postgres import change, column, query
+from common.texts.types import StrOrPromise
 from people.models import User
 from work.broker.wakes import Wake, publish_after_commit
 from work.engine import manual
@@ -181,6 +184,66 @@ def discard(
     kind.discarded(letters)
     made = Intervention(what=what, which=which, cause=cause, reason=reason)
     return Done(letters, 0, record(made, who, kind, letters))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Act:
+    """What people do to dead letters. `do` takes rows, which they are, who acts, and their `cause`.
+
+    It takes a `reason` too where it `ends` them: nothing more is done. The others send them again. The words ask an
+    operator before, in `text` with how many `letters` and a verb, and say the `result`. `name` is the admin's.
+    """
+
+    name: str
+    what: Intervention.Action
+    do: Callable[..., Done]
+    ends: bool = False
+    label: StrOrPromise = ""
+    title: StrOrPromise = ""
+    text: StrOrPromise = ""
+    button: StrOrPromise = ""
+    result: StrOrPromise = ""
+
+    def log(self, detail: str = "") -> str:
+        return f"{str(self.what.label).capitalize()}{detail}"
+
+
+REPLAY = Act(
+    name="replay",
+    what=_ACTION.REPLAYED,
+    do=replay,
+    label=gettext_lazy("Replay…"),
+    title=gettext_lazy("Replay dead letters"),
+    text=gettext_lazy(
+        "%(letters)s replayed under the same idempotency key. Effects that already happened may happen twice. "
+        "This cannot be undone."
+    ),
+    button=gettext_lazy("Replay %(count)s"),
+    result=gettext_lazy("%(count)s will be replayed."),
+)
+TRY_ONE = Act(name="try", what=_ACTION.TESTED, do=try_one)
+DISCARD = Act(
+    name="discard",
+    what=_ACTION.DISCARDED,
+    do=discard,
+    ends=True,
+    label=gettext_lazy("Discard…"),
+    title=gettext_lazy("Discard dead letters"),
+    text=gettext_lazy("%(letters)s cancelled with this reason. Nothing more is done."),
+    button=gettext_lazy("Discard %(count)s"),
+    result=gettext_lazy("%(count)s discarded."),
+)
+MARK_FIXED = Act(
+    name="mark_fixed",
+    what=_ACTION.FIXED,
+    do=partial(discard, what=_ACTION.FIXED),
+    ends=True,
+    label=gettext_lazy("Mark as fixed…"),
+    title=gettext_lazy("Mark dead letters as fixed"),
+    text=gettext_lazy("%(letters)s cancelled, with a note of how it was dealt with. Nothing more is done."),
+    button=gettext_lazy("Mark %(count)s as fixed"),
+    result=gettext_lazy("%(count)s marked as fixed."),
+)
 
 
 def locked(rows: QuerySet[Any]) -> list[UUID]:

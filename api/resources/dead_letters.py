@@ -145,15 +145,15 @@ def _act(request: ApiRequest, delivery_id: UUID, what: Action, note: str = "") -
     """The delivery as it is now, or the new one. Raises problems 404 and 409."""
     user = request.auth.user
     mine = Delivery.objects.for_user(user).select_related("channel", "notification")
-    letter, sends = get_object_or_404(mine, id=delivery_id), what in (Action.REPLAYED, Action.AS_NEW)
-    if sends and (obstacle := dead_letters.obstacle(letter)):
+    letter = get_object_or_404(mine, id=delivery_id)
+    if obstacle := dead_letters.obstacle(letter, what):
         raise conflict(obstacle)
     done = dead_letters.act(letter, what, user, note)
     if not done.changed:
         raise conflict("It is not a dead letter. Nothing changed.")
     [key] = done.new or done.changed
     delivery = Delivery.objects.select_related("channel").get(id=key)
-    return answer(fields_of(DeliveryDocument, delivery), 202 if sends else 200)
+    return answer(fields_of(DeliveryDocument, delivery), 200 if dead_letters.ACTS[what].ends else 202)
 
 
 def one_line(field: str, text: str) -> str:

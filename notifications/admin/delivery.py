@@ -1,21 +1,18 @@
 """Deliveries with their attempts; and those that failed for good, to replay, send as new, discard, or mark as fixed."""
 
-from collections.abc import Mapping
-from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 from django.contrib import admin
 from django.db.models import Q, QuerySet
-from django.http import HttpRequest, HttpResponse
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _, gettext_lazy
 
-from common.admin import columns, pages
+from common.admin import columns
 from common.admin.base import as_uuid
 from common.admin.filters import Period, newest_filter
 from notifications import providers
 from notifications.admin import cells
-from notifications.deliveries import dead_letters
+from notifications.deliveries.dead_letters import SEND_AS_NEW
 from notifications.deliveries.kind import DELIVERY
 from notifications.models import Delivery
 from people.admin.user import person_ids, to_person
@@ -95,17 +92,7 @@ class DeadLetterAdmin(dead_letter.DeadLetterAdmin, DeliveryRecord):
     link_lookups = ("channel__id__exact", "cause")
     actions = ("replay", "send_as_new", "discard", "mark_fixed")
     actions_detail = ("replay_one", "send_as_new_one", "discard_one", "mark_fixed_one")
-    questions: ClassVar[Mapping[str, dead_letter.Question]] = {
-        **dead_letter.DeadLetterAdmin.questions,
-        "send_as_new": dead_letter.Question(
-            gettext_lazy("Send dead letters as new"),
-            gettext_lazy(
-                "%(letters)s sent as new, with another idempotency key, and the old delivery is cancelled. What "
-                "already arrived arrives twice."
-            ),
-            gettext_lazy("Send %(count)s as new"),
-        ),
-    }
+    send_as_new, send_as_new_one = dead_letter.actions_of(SEND_AS_NEW, "as-new", "outgoing_mail")
 
     def describe(self, dead_letter: Any) -> str:
         return _("“%(subject)s” to “%(label)s” of %(email)s") % {
@@ -118,14 +105,3 @@ class DeadLetterAdmin(dead_letter.DeadLetterAdmin, DeliveryRecord):
     def repair(self, dead_letter: Any) -> SafeString | str:
         problem = dead_letter.channel.problem("operator")
         return problem and columns.to_row("notifications.channel", dead_letter.channel_id, problem)
-
-    @admin.action(description=gettext_lazy("Send as new: under another key…"), permissions=["act"])
-    def send_as_new(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
-        """Tests, and those whose channel cannot be used, are left alone."""
-        if not pages.is_confirmed(request):
-            return self.ask_all(request, queryset, "send_as_new")
-        act = partial(dead_letters.send_as_new, queryset)
-        self.act(request, queryset, act, "Sent as new.", _("%(count)s sent as new."))
-        return None
-
-    send_as_new_one = dead_letter.action_button("send_as_new", gettext_lazy("Send as new…"), "as-new", "outgoing_mail")

@@ -5,7 +5,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Count, Max, Min, QuerySet
 from django.utils import timezone
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext as _, gettext_lazy
 
 from notifications.deliveries import outbox
 from notifications.deliveries.kind import DELIVERY
@@ -16,7 +16,7 @@ from notifications.reasons import DeliveryCode
 from people.models import User
 from work import dead_letters
 from work.broker.wakes import publish_after_commit
-from work.dead_letters import PUBLISHED_AT_ONCE, Done, Group, Which, Who
+from work.dead_letters import PUBLISHED_AT_ONCE, Act, Done, Group, Which, Who
 from work.engine import manual
 from work.models import Intervention
 from work.reasons import Reason
@@ -43,8 +43,10 @@ def own_groups(owner: User) -> list[Group]:
     return sorted(groups, key=lambda group: group.last, reverse=True)
 
 
-def obstacle(letter: Delivery) -> str:
-    """Why its owner cannot have it sent again, and what to do; empty if they can."""
+def obstacle(letter: Delivery, what: Action) -> str:
+    """Why its owner cannot have it sent again, and what to do; empty if they can, or do not ask for it."""
+    if ACTS[what].ends:
+        return ""
     if letter.notification.origin in Notification.OF_CHANNELS:  # tests have their own limit
         return _("This was a test. Send a new one from the list of channels.")
     return letter.channel.problem("owner")
@@ -55,18 +57,14 @@ def sendable(rows: QuerySet[Delivery]) -> QuerySet[Delivery]:
     return rows.filter(verified("channel__")).exclude(notification__origin__in=Notification.OF_CHANNELS)
 
 
-_WHICH = "own dead letter"
 _NOTES = {Action.DISCARDED: "its owner does not need it any more.", Action.FIXED: "its owner says so."}
 
 
 def act(letter: Delivery, what: Action, owner: User, note: str = "") -> Done:
     """Replay it, send it as new, discard it, or mark it as fixed. The caller refuses to send one with an `obstacle`."""
-    rows, who = Delivery.objects.filter(pk=letter.pk), Who.of(owner)
-    if what == Action.REPLAYED:
-        return dead_letters.replay(rows, _WHICH, who, cause=letter.cause)
-    if what == Action.AS_NEW:
-        return send_as_new(rows, _WHICH, who, cause=letter.cause)
-    return dead_letters.discard(rows, _WHICH, who, note or _NOTES[what], cause=letter.cause, what=what)
+    how = {"reason": note or _NOTES[what]} if ACTS[what].ends else {}
+    rows = Delivery.objects.filter(pk=letter.pk)
+    return ACTS[what].do(rows, "own dead letter", Who.of(owner), cause=letter.cause, **how)
 
 
 @transaction.atomic
@@ -85,6 +83,23 @@ def send_as_new(rows: QuerySet[Delivery], which: str, who: Who, *, cause: str = 
     publish_after_commit(due[:PUBLISHED_AT_ONCE])
     made = Intervention(what=Action.AS_NEW, which=which, cause=cause, reason=str(reason))
     return Done(locked, 0, dead_letters.record(made, who, DELIVERY, locked, new), new)
+
+
+SEND_AS_NEW = Act(
+    name="send_as_new",
+    what=Action.AS_NEW,
+    do=send_as_new,
+    label=gettext_lazy("Send as new: under another key…"),
+    title=gettext_lazy("Send dead letters as new"),
+    text=gettext_lazy(
+        "%(letters)s sent as new, with another idempotency key, and the old delivery is cancelled. What "
+        "already arrived arrives twice."
+    ),
+    button=gettext_lazy("Send %(count)s as new"),
+    result=gettext_lazy("%(count)s sent as new."),
+)
+ACTS = {one.what: one for one in (dead_letters.REPLAY, SEND_AS_NEW, dead_letters.DISCARD, dead_letters.MARK_FIXED)}
+"""Those of owners."""
 
 
 def _copy(letter: Delivery, who: Who) -> NewNotification:

@@ -74,7 +74,7 @@ def act(request: PersonRequest, delivery_id: UUID, what: Action) -> HttpResponse
     own = Delivery.objects.for_user(request.user).select_related("channel", "notification")
     dead_letter = get_object_or_404(own, id=delivery_id)
     note = " ".join(request.POST.get("note", "").replace("\0", "").split())[:300]
-    if what in (Action.REPLAYED, Action.AS_NEW) and (obstacle := dead_letters.obstacle(dead_letter)):
+    if obstacle := dead_letters.obstacle(dead_letter, what):
         messages.error(request, _("Nothing was sent. %(obstacle)s") % {"obstacle": obstacle})
     elif dead_letters.act(dead_letter, what, request.user, note).changed:
         messages.success(request, _TEXTS[what] % {"channel": dead_letter.channel.label})

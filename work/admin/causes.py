@@ -26,7 +26,7 @@ from common.texts.state_words import state_word
 from common.times import durations
 from work import dead_letters
 from work.admin.intervention import intervene
-from work.dead_letters import Done, Which
+from work.dead_letters import Act, Which
 from work.models import Intervention
 
 _NEWEST = 20
@@ -114,7 +114,7 @@ def _cause(admin: Any, request: HttpRequest, cause: str) -> HttpResponse:
 
 
 def _try(admin: Any, request: HttpRequest, cause: str) -> HttpResponse:
-    return _act(admin, request, cause, dead_letters.try_one, "Replayed to test.")
+    return _act(admin, request, cause, dead_letters.TRY_ONE, ".")
 
 
 def _replay(admin: Any, request: HttpRequest, cause: str) -> HttpResponse:
@@ -124,8 +124,8 @@ def _replay(admin: Any, request: HttpRequest, cause: str) -> HttpResponse:
     per_minute, skip = form.cleaned_data["per_minute"], dead_letters.stale(form.cleaned_data["max_age"])
     if not is_confirmed(request):
         return _confirm_replay(admin, request, cause, form)
-    act = partial(dead_letters.replay, per_minute=per_minute, skip=skip)
-    return _act(admin, request, cause, act, f"Replayed, {per_minute} a minute.")
+    rate = f", {per_minute} a minute."
+    return _act(admin, request, cause, dead_letters.REPLAY, rate, per_minute=per_minute, skip=skip)
 
 
 def _confirm_replay(admin: Any, request: HttpRequest, cause: str, form: Rate) -> HttpResponse:
@@ -191,13 +191,13 @@ def _discard(admin: Any, request: HttpRequest, cause: str) -> HttpResponse:
     if not form.is_valid():
         return _show(admin, request, cause, Rate(), form)
     reason = form.cleaned_data["reason"]
-    return _act(admin, request, cause, partial(dead_letters.discard, reason=reason), f"Discarded: {reason}")
+    return _act(admin, request, cause, dead_letters.DISCARD, f": {reason}", reason=reason)
 
 
-def _act(admin: Any, request: HttpRequest, cause: str, act: Callable[..., Done], log_message: str) -> HttpResponse:
+def _act(admin: Any, request: HttpRequest, cause: str, act: Act, detail: str, **how: Any) -> HttpResponse:
     which = Which(admin.kind, cause=cause)
     rows = rights.rows_within(request, which.rows(), admin.owner)
-    done = intervene(request, admin.kind, partial(act, rows, str(which), cause=cause), log_message)
+    done = intervene(request, admin.kind, partial(act.do, rows, str(which), cause=cause, **how), act.log(detail))
     if done.stale:
         admin.message_user(request, _("%(stale)s stale, skipped.") % {"stale": grouped(done.stale)}, messages.WARNING)
     if done.intervention is None:

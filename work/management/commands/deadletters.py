@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
 from work import dead_letters
-from work.dead_letters import Done, Which, Who
+from work.dead_letters import Act, Done, Which, Who
 from work.kinds import KINDS
 
 _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
@@ -101,20 +101,25 @@ class Command(BaseCommand):
                 self.stdout.write(f"… and {count - _MOST_SHOWN:,} older ones")
 
     def _replay(self, chosen: list[Which], options: dict[str, Any]) -> None:
-        self._confirm("Replay", chosen, options["yes"])
         # A letter that is named by its key is replayed even if it is stale.
         skip = None if options["id"] and options["max_age"] is None else dead_letters.stale(options["max_age"])
         how = {"per_minute": options["rate"], "skip": skip}
-        done = [dead_letters.replay(one.rows(), str(one), _who(), cause=one.cause, **how) for one in chosen]
         rate = f", {options['rate']} a minute" if options["rate"] else ""
-        self._tell(done, f"will be replayed{rate}.")
+        self._act(dead_letters.REPLAY, chosen, options, f"will be replayed{rate}.", **how)
 
     def _discard(self, chosen: list[Which], options: dict[str, Any]) -> None:
         if not (reason := options["reason"].strip()):
             raise CommandError("Say why with --reason: it is kept with each letter, and shown to its owner.")
-        self._confirm("Discard", chosen, options["yes"])
-        done = [dead_letters.discard(one.rows(), str(one), _who(), reason, cause=one.cause) for one in chosen]
-        self._tell(done, "discarded.")
+        self._act(dead_letters.DISCARD, chosen, options, "discarded.", reason=reason)
+
+    def _act(self, act: Act, chosen: list[Which], options: dict[str, Any], result: str, **how: Any) -> None:
+        self._confirm(act.name.capitalize(), chosen, options["yes"])
+        done: list[Done] = [act.do(one.rows(), str(one), _who(), cause=one.cause, **how) for one in chosen]
+        changed, stale = sum(len(one.changed) for one in done), sum(one.stale for one in done)
+        skipped = f" {stale:,} stale, left as they are." if stale else ""
+        if not changed:
+            raise CommandError(f"Nothing was done.{skipped}")
+        self.stdout.write(f"{changed:,} {result}{skipped}")
 
     def _confirm(self, what: str, chosen: list[Which], yes: bool) -> None:
         count, text = sum(which.rows().count() for which in chosen), str(chosen[0])
@@ -128,13 +133,6 @@ class Command(BaseCommand):
             raise CommandError(f"{count:,} match: {text}. Nobody is here to be asked; say --yes to go on.")
         if input(f"{what} {count:,}: {text}? [y/N] ").strip().lower() not in ("y", "yes"):
             raise CommandError("Nothing was done.")
-
-    def _tell(self, done: list[Done], what: str) -> None:
-        changed, stale = sum(len(one.changed) for one in done), sum(one.stale for one in done)
-        skipped = f" {stale:,} stale, left as they are." if stale else ""
-        if not changed:
-            raise CommandError(f"Nothing was done.{skipped}")
-        self.stdout.write(f"{changed:,} {what}{skipped}")
 
 
 def _shown(instant: datetime | None) -> str:
