@@ -95,9 +95,10 @@ class Handler(ASGIHandler):
                 request.can_wait = True  # type: ignore[attr-defined]
         response = refusal if request is None else self.get_response(request)
         assert response is not None  # noqa: S101  # either of both is there
-        if request is not None and hasattr(response, "wait"):
-            response._resource_closers.remove(request.close)  # type: ignore[attr-defined]  # its body is still to be read
-        response.close()  # returns the connection to the database
+        if hasattr(response, "wait"):  # the request's body is still to be read
+            signals.request_finished.send(sender=self.__class__)  # returns the connection to the database
+        else:
+            response.close()  # with that signal
         return request, response
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any, cast
 
+from django.apps import apps
 from django.contrib import admin
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractUser, Permission
@@ -57,7 +58,8 @@ def may_see(model: str) -> Callable[[HttpRequest], bool]:
 def check_owners(**_: object) -> list[Error]:
     """Each admin names the path to the owner of its rows. One that does not would let staff act on anybody's."""
     errors = []
-    for model, model_admin in admin.site._registry.items():
+    for model in filter(admin.site.is_registered, apps.get_models()):
+        model_admin = admin.site.get_model_admin(model)
         of_people = [field.name for field in model._meta.fields if field.related_model is get_user_model()]
         if (owner := getattr(model_admin, "owner", None)) is None:
             errors.append(Error(f"{model_admin} names no owner.", hint=_HINT, obj=model, id="common.E001"))

@@ -74,7 +74,6 @@ class LimitedProtocol(HttpToolsProtocol):
         if self.transport.is_closing() or self._is_refused:
             return
         self._clear_timer()
-        self._unset_keepalive_if_required()
         lines = "".join(f"{name}: {value}\r\n" for name, value in headers).encode()
         self.transport.write(STATUS_LINE[101] + lines + b"\r\n")
         self.cycle.response_started = self.cycle.response_complete = True

@@ -28,7 +28,7 @@ from jobs.checks.recording import NewJob, SendAs
 from notifications.deliveries import outbox
 from notifications.deliveries.outbox import NewNotification
 from notifications.messages import text
-from notifications.models import Channel, Notification, sort_channels
+from notifications.models import Notification, sort_channels
 from people import quiet
 from people.quiet import Hours
 from work import kinds
@@ -120,8 +120,7 @@ def rules_for(event: EventClaim) -> list[Rule]:
     for row in execute(_RULES, {"user": event.user_id, "source": event.source}).fetchall():
         rule = instance(Rule, row)
         if matching.fits_pattern(rule.type_pattern, event.type):
-            channels = [Channel(id=UUID(key), provider=provider) for key, provider in row.sends_to]
-            rule._prefetched_objects_cache = {"channels": channels}  # type: ignore[attr-defined]
+            rule.sends_to = [(UUID(key), provider) for key, provider in row.sends_to]
             rules.append(rule)
     return rules
 
@@ -159,7 +158,7 @@ def _decide(rule: Rule, envelope: dict[str, Any], fired: dict[UUID, int], budget
         # One damaged rule stops no other.
         log.error("Rule %s cannot be read: %s", rule.id, type(error).__name__)
         return Reason(EventCode.DAMAGED_RULE, error=type(error).__name__)
-    if not rule.channels.all():
+    if not rule.sends_to:
         return Reason(EventCode.NO_CHANNEL)
     if rule.throttle_count is not None and fired.get(rule.id, 0) >= rule.throttle_count:
         return Reason(EventCode.THROTTLED, count=rule.throttle_count, seconds=rule.throttle_seconds)
@@ -240,5 +239,4 @@ def new_notification(rule: Rule, message: text.Text, wait: quiet.Wait | None, **
 
 
 def _channels(rule: Rule) -> list[tuple[UUID, str]]:
-    channels = [(channel.id, channel.provider) for channel in rule.channels.all()]
-    return sort_channels(rule.channel_order, channels, itemgetter(0))
+    return sort_channels(rule.channel_order, rule.sends_to, itemgetter(0))

@@ -62,7 +62,7 @@ class DigestKind(Kind[DigestClaim]):
             return Cancel(Reason(EventCode.RULE_DELETED))
         if not rule.enabled:
             return Cancel(Reason(EventCode.RULE_OFF))
-        if not rule.channels.all():
+        if not rule.sends_to:
             return Cancel(Reason(EventCode.NO_CHANNEL))
         return Done(effect=partial(_record, claim.id, _notification(claim, rule)))
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from datetime import time
+from functools import cached_property
 from typing import ClassVar
+from uuid import UUID
 
 import pgtrigger
 from django.conf import settings
@@ -71,6 +73,11 @@ class Rule(Sender):
     updated_at = models.DateTimeField(db_default=Now(), editable=False)
 
     objects: ClassVar[models.Manager[Rule]] = SenderQuerySet["Rule"].as_manager()
+
+    @cached_property
+    def sends_to(self) -> list[tuple[UUID, str]]:
+        """Its channels, each with its provider."""
+        return [(channel.id, channel.provider) for channel in self.channels.all()]
 
     class Meta:
         verbose_name = _("rule")

@@ -185,8 +185,12 @@ class _GuardedHTTP(HTTPConnection):
     answer: HTTPResponse | None = None
     _unsent = b""
 
+    def __init__(self, host: str, *args: Any, **options: Any) -> None:
+        super().__init__(host, *args, **options)
+        self.dns_name = host  # with its last dot, unlike `host`
+
     def _new_conn(self) -> socket.socket:
-        return _connect(self._dns_host, self.port)
+        return _connect(self.dns_name, self.port)
 
     def send(self, data: Any) -> None:
         self._unsent += data

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from inspect import isclass
+from io import BytesIO
 from types import SimpleNamespace
 from typing import Any, NoReturn
 
@@ -183,7 +184,7 @@ class _Guarded(requests.Session):
         response.headers = CaseInsensitiveDict(answer.headers)
         response.encoding = get_encoding_from_headers(response.headers)
         response.url = url
-        response._content = answer.body
+        response.raw = BytesIO(answer.body)
         return response
 
 

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from allauth.account.authentication import get_authentication_records
 from allauth.account.signals import authentication_step_completed, email_changed
@@ -54,17 +54,11 @@ class SessionStore(StockStore):
         same = self.row is not None and user_id is not None and str(self.row.user_id) == user_id
         started_at = self.row.started_at if self.row is not None and same else now
         expires_at = now + ANONYMOUS if user_id is None else min(now + IDLE, started_at + ABSOLUTE)
-        address, agent = self.client
-        return Session(
-            session_key=self._get_or_create_session_key(),  # type: ignore[attr-defined]  # not in the stubs
-            session_data=self.encode(dict(data)),
-            expire_date=expires_at,
-            user_id=user_id,
-            started_at=started_at,
-            seen_at=now,
-            address=address,
-            agent=agent,
-        )
+        made = cast(Session, super().create_model_instance(dict(data)))
+        made.expire_date, made.user_id = expires_at, user_id
+        made.started_at, made.seen_at = started_at, now
+        made.address, made.agent = self.client
+        return made
 
 
 class SessionLimits(MiddlewareMixin):

@@ -92,7 +92,7 @@ def _of_stock_entries(action: str, description: Any) -> Any:
             text = _("%(count)s unchanged: pause or resume a schedule in the list of schedules.")
             self.message_user(request, text % {"count": schedules}, messages.WARNING)
         if (entries := queryset.filter(mirrored_schedule=None)).exists():
-            getattr(stock.PeriodicTaskAdmin, action)(self, request, entries)
+            getattr(stock.PeriodicTaskAdmin(PeriodicTask, self.admin_site), action)(request, entries)
 
     return act
 
@@ -102,8 +102,7 @@ class PeriodicTaskAdmin(BaseAdmin):
     owner = "mirrored_schedule__user"
     related = ("interval", "crontab", "solar", "clocked", "mirrored_schedule")
     form = PeriodicTaskForm
-    celery_app = stock.PeriodicTaskAdmin.celery_app  # stock's actions look for it and the next two here
-    _toggle_tasks_activity = stock.PeriodicTaskAdmin._toggle_tasks_activity
+    celery_app = stock.PeriodicTaskAdmin.celery_app
     crontab_translation = stock.PeriodicTaskAdmin.crontab_translation
     list_display = ("label", "is_enabled", "to_schedule", "timing", "last_run", "runs", "one_off")
     list_filter = (Which,)

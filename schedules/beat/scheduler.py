@@ -123,7 +123,7 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
     """`celery beat --scheduler schedules.beat.scheduler:Scheduler`."""
 
     Entry = stock_entries.Entry
-    _last_timestamp: datetime | None
+    _changed_at: datetime | None = None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._heartbeat = HeartbeatWriter()
@@ -267,8 +267,8 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
 
     def schedule_changed(self) -> bool:
         """As the last poll has read it. The stock method asks for each entry, and checks the connection first."""
-        before, self._last_timestamp = self._last_timestamp, self._entries_changed
-        return bool(before and self._last_timestamp and self._last_timestamp > before)
+        before, self._changed_at = self._changed_at, self._entries_changed
+        return bool(before and self._changed_at and self._changed_at > before)
 
     def reserve(self, entry: Any) -> Any:
         """The entry after this run. The stock method also saves the run minutes later, even if nothing was sent."""

@@ -13,7 +13,6 @@ from kombu.exceptions import OperationalError
 from kombu.transport import TRANSPORT_ALIASES, pyamqp
 
 _amqp: Any = pyamqp.amqp  # type: ignore[attr-defined]  # the stubs leave it out
-_BLOCKED = _amqp.spec.Connection.Blocked
 # A queue that nobody has.
 _NOWHERE = "nowhere"
 
@@ -26,7 +25,7 @@ class Channel(pyamqp.Channel):
     def basic_publish(self: Any, *args: Any, **options: Any) -> Any:
         """Raises Blocked."""
         self.connection.refuse_while_blocked()
-        return self._basic_publish(*args, **options)
+        return super().basic_publish(*args, **options)
 
     def basic_ack(self: Any, *args: Any, **options: Any) -> None:
         """Nothing where the connection was lost: the message comes again, and finds its work done."""
@@ -43,17 +42,15 @@ class Channel(pyamqp.Channel):
 
 class Connection(pyamqp.Connection):
     Channel = Channel
-    # With the reason, which py-amqp does not read.
-    _METHODS: Any = _amqp.Connection._METHODS | {_BLOCKED: _amqp.spec.method(_BLOCKED, "s")}
     blocked = ""
 
-    def _on_blocked(self: Any, reason: str = "") -> None:
-        self.blocked = reason or "blocked"
-        if self.on_blocked:
-            self.on_blocked()
-
-    def _on_unblocked(self: Any) -> None:
-        self.blocked = ""
+    def dispatch_method(self: Any, method_sig: Any, payload: Any, content: Any) -> None:
+        """Keep the reason, which py-amqp does not read: a string behind the method's number and its own length."""
+        if method_sig == _amqp.spec.Connection.Blocked:
+            self.blocked = bytes(payload[5:]).decode(errors="replace") or "blocked"
+        elif method_sig == _amqp.spec.Connection.Unblocked:
+            self.blocked = ""
+        super().dispatch_method(method_sig, payload, content)
 
     def receive(self: Any) -> None:
         """Read what the server has sent meanwhile."""
@@ -92,7 +89,7 @@ def check(connection: Connected) -> None:
     channel: Any = connection.default_channel
     if isinstance(channel, Channel):
         server = channel.connection
-        server.on_blocked = server.refuse_while_blocked  # else the question below waits for its answer
+        server.on_blocked = lambda _: server.refuse_while_blocked()  # else the question below waits for its answer
         try:
             connection.Producer().publish("", exchange="", routing_key=_NOWHERE)
             with connection.channel():  # the news comes before the answer to this

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from kombu.transport import pyamqp
 
 from work.broker import rabbitmq
 
@@ -31,7 +32,7 @@ def connection() -> Connection:
 @pytest.fixture
 def published(connection: Connection, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], list[Any]]:
     channel, sent = rabbitmq.Channel(connection), list[Any]()
-    monkeypatch.setattr(channel, "_basic_publish", sent.append)
+    monkeypatch.setattr(pyamqp.Channel, "basic_publish", lambda _, message: sent.append(message))
 
     def publish(message: str) -> list[Any]:
         channel.basic_publish(message)
@@ -40,14 +41,23 @@ def published(connection: Connection, monkeypatch: pytest.MonkeyPatch) -> Callab
     return publish
 
 
+def block(connection: Connection, reason: str = "") -> None:
+    payload = bytes([0, 10, 0, 60, len(reason), *reason.encode()])
+    connection.dispatch_method(pyamqp.amqp.spec.Connection.Blocked, payload, None)
+
+
 def test_nothing_is_published_while_it_is_blocked(connection: Connection, published: Any) -> None:
-    connection._on_blocked("low on memory")
+    block(connection, "low on memory")
     with pytest.raises(rabbitmq.Blocked, match="low on memory"):
         published("one")
     assert connection.blocked == "low on memory"
 
 
 def test_all_news_are_read_before_it_is_refused(connection: Connection, published: Any) -> None:
-    connection._on_blocked()
-    connection.news = [lambda: connection._on_blocked("low on disk"), connection._on_unblocked]
+    block(connection)
+    unblocked = pyamqp.amqp.spec.Connection.Unblocked
+    connection.news = [
+        lambda: block(connection, "low on disk"),
+        lambda: connection.dispatch_method(unblocked, bytes(4), None),
+    ]
     assert published("one") == ["one"]
