@@ -24,6 +24,7 @@ _SMALLER = {
 _MINUTES = {"minutes": 1, "hours": 60, "days": 24 * 60, "weeks": 7 * 24 * 60}
 # A week or two, to many: "heute in acht Tagen", "de hoy en quince días".
 _IDIOMS = ([(8, "days")], [(15, "days")])
+_UNITS = ("years", "quarters", "months", "weeks", "workdays", "days", "hours", "minutes", "seconds")
 _MONTHS = {"months": 1, "quarters": 3, "years": 12}
 _WORKWEEK = 5
 _ANY_WORKDAY = 7
@@ -51,6 +52,13 @@ def _step(number: float, unit: str, scale: float = 1, plus: float = 0) -> Step |
     number = number * scale + plus
     smaller, factor = (unit, 1) if number == int(number) else _SMALLER.get(unit, ("", 0))
     return (int(number * factor), smaller) if smaller else None
+
+
+def _steps(pieces: list[Piece]) -> list[Step] | None:
+    """Of one length, the longest unit first: "20 minutes a day" has two."""
+    steps = [piece.kinds["step"] for piece in pieces if "step" in piece.kinds]
+    units = [_UNITS.index(unit) for _, unit in steps]
+    return steps if units == sorted(set(units)) else None
 
 
 def _minutes_before(pieces: list[Piece]) -> list[int] | None:
@@ -109,10 +117,9 @@ def _span(first: int, last: Day | int, **fields: Any) -> Day | None:
     return replace(last, day=first, until=last) if last.day > first > 0 and last.month else None
 
 
-def _pair(first: int, last: Day, pieces: list[Piece]) -> Day | None:
+def _pair(first: int, last: Day) -> Day | None:
     """ "24 and 25 December" is a span; "1 and 15 December" and "phase 2, 3 December" are not."""
-    has_comma = any(piece.text == "," for piece in pieces)
-    return _span(first, last) if last.day == first + 1 and not has_comma else None
+    return _span(first, last) if last.day == first + 1 else None
 
 
 def _days_span(first: Day, last: Day) -> Day | None:
@@ -226,8 +233,6 @@ def _past(minutes: int, times: Times, sign: int = 1) -> Times | None:
 
 def _spoken(minutes: int, pieces: list[Piece], times: Times) -> Times | None:
     """ "A las 8 y media"; "a las 8, 14 y 20" are hours, "a las 8 y 20" may be."""
-    if pieces[-2].text == ",":
-        return None
     if "digits" in pieces[-1].kinds and minutes < 24 and minutes not in (10, 15):
         raise NotUnderstood("minutes")
     return _past(minutes, times)
@@ -286,7 +291,7 @@ ACTIONS: Mapping[str, Callable[..., Any]] = {
     name[1:]: function for name, function in globals().items() if name[0] == "_" and isfunction(function)
 } | {
     # Lengths.
-    "steps": lambda pieces: [piece.kinds["step"] for piece in pieces if "step" in piece.kinds],
+    "length": lambda number, unit: [(number, unit)],
     # Days of a month or year.
     "feast_in": lambda text, today, ahead: _feast(text, today.year + ahead),
     "quarter": lambda number, year=0: _day(day=1, month=3 * number - 2, year=year),

@@ -1,7 +1,7 @@
 """The meaning of a line: a time, an interval, a repetition or a cron expression, within a window."""
 
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 
 from django.utils.translation import gettext as _
 
@@ -341,11 +341,18 @@ class _Meaning:
         if isinstance(starts, Clock):
             self._check_half("starts", (starts,), (starts,))
             return self._first(starts.time)
+        if starts:
+            self._check_weekday(starts, starts.next(self.now))
         return datetime.combine(starts.next(self.now), time()) if starts else None
+
+    def _check_weekday(self, day: Day, on: date) -> None:
+        if day.named_weekday not in (None, on.weekday()):
+            raise NotUnderstood("which-day", self.sentence.timing)
 
     def _end(self, ends: Day | Clock, since: datetime) -> datetime:
         if isinstance(ends, Clock):
             self._check_half("ends", (ends,), (ends,))
             return self._first(ends.time, since)
+        self._check_weekday(ends, ends.next(since))
         last = ends.next(since) - timedelta(days=ends.is_month)
         return datetime.combine(last, LAST_MINUTE)

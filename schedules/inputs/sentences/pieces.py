@@ -200,7 +200,7 @@ def pieces(line: str, language: str) -> list[Piece]:
         if kinds is None or (length == 1 and token.lastgroup not in ("word", "symbol")):
             kinds = words.kinds(token)
         start = token.start()
-        if length == 1 and token.lastgroup == "number" and _is_code(made, start):
+        if length == 1 and token.lastgroup in ("number", "word") and _is_code(made, start, kinds):
             start, kinds = made[-2].start, {}
             made = made[:-2]
         if made and length == 1 and token.lastgroup == "word" and made[-1].end == start and "num" in made[-1].kinds:
@@ -210,12 +210,12 @@ def pieces(line: str, language: str) -> list[Piece]:
     return made
 
 
-def _is_code(made: list[Piece], start: int) -> bool:
-    """Whether a number that starts here follows a word and a dash, such as "node-3"."""
-    word, dash = made[-2:] if len(made) > 1 else (None, None)
-    if word is None or dash is None or dash.text != "-" or word.kinds:
+def _is_code(made: list[Piece], start: int, kinds: Mapping[str, Any]) -> bool:
+    """Whether a dash joins what starts here to a word or number before it, as in "node-3" and "4-course"."""
+    first, dash = made[-2:] if len(made) > 1 else (None, None)
+    if first is None or dash is None or dash.text != "-" or (first.kinds if kinds else "digits" not in first.kinds):
         return False
-    return word.end == dash.start and dash.end == start
+    return first.end == dash.start and dash.end == start
 
 
 def _longest(words: tuple[str, ...], phrases: Mapping[tuple[str, ...], object]) -> int:

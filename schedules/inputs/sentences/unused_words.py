@@ -29,7 +29,7 @@ _SHORTEST = 5
 _ENDING = 3
 _NOTHING = Piece({}, 0, 0)
 # "12", and "17 Uhr 20"; not "at 12".
-_BARE = re.compile(r"((?:.*\d\W*[a-z]*\.?\s)?)(\d\d?)", re.IGNORECASE)
+_BARE = re.compile(r"((?:.*(?:\d\W*[a-z]*\.?\s|, ?))?)(\d\d?)", re.IGNORECASE)
 
 
 def check(sentence: Sentence, lexicon: Lexicon) -> None:
@@ -49,7 +49,7 @@ def check(sentence: Sentence, lexicon: Lexicon) -> None:
 def _refusal(code: str, at: int, sentence: Sentence) -> NotUnderstood:
     """With both dates as choices, where day and month can be exchanged."""
     piece, *after = sentence.pieces[at : at + 2]
-    if code == "amount" and (bare := _BARE.fullmatch(sentence.pieces[at - 1].text)):
+    if code == "amount" and (bare := _bare(sentence.pieces[at - 1])):
         return _amount(sentence.pieces[at - 1], *bare.groups(), piece, sentence)
     last = after[0] if after and piece.kinds.keys() & {"every", "near"} else piece
     dates = sorted({day.next(sentence.now) for day in piece.kinds["slashed"]}) if code == "slashes" else []
@@ -62,7 +62,8 @@ def _amount(time: Piece, hour: str, number: str, counted: Piece, sentence: Sente
     """Asks whether the number is that of a time or of what follows."""
     word, clock = _word(counted, sentence), time.kinds["time"][-1]
     end = counted.start + len(word)
-    choices = [] if clock.is_unclear else [(f"{clock.time:%H:%M}", f"{clock.time:%H:%M} {word}")]
+    others = hour if "," in hour else ""
+    choices = [] if clock.is_unclear else [(f"{clock.time:%H:%M}", f"{others}{clock.time:%H:%M} {word}")]
     choices.append((f"{number} {word}", f'{hour}"{number} {word}"'))
     return sentence.which("amount", replace(time, end=end, text=sentence.line[time.start : end]), choices)
 
@@ -94,9 +95,14 @@ def _kinds(piece: Piece, sentence: Sentence) -> set[str]:
     kinds = set(piece.kinds)
     if piece.is_used:
         of = "usedtime" if kinds & {"time", "clocks"} else "usedother"
-        clocks = piece.kinds.get("time", ())
-        is_bare = [one.minute in (15, 30, 45) for one in clocks] == [False] and _BARE.fullmatch(piece.text)
-        return {"used", of, "repeated" if sentence.every else "", "bare" if is_bare else ""}
+        bare = "time" in kinds and _bare(piece)
+        return {
+            "used",
+            of,
+            "repeated" if sentence.every else "",
+            "bare" if bare else "",
+            "bareone" if bare and bare[2] == "1" else "",
+        }
     others = _BESIDE if kinds else _UNKNOWN
     return kinds | {kind for kind, is_so in others.items() if is_so(piece, sentence)}
 
@@ -106,7 +112,10 @@ _UNKNOWN: Mapping[str, Callable[[Piece, Sentence], object]] = {
     "plain": lambda piece, sentence: True,
     "end": lambda piece, sentence: not piece.text,
     "mixed": lambda piece, sentence: (
-        piece.text[:1].isdigit() and piece.text[-1:].isalpha() and not _BESIDE["settled"](piece, sentence)
+        piece.text[:1].isdigit()
+        and piece.text[-1:].isalpha()
+        and piece.text.isalnum()
+        and not _BESIDE["settled"](piece, sentence)
     ),
     "code": lambda piece, sentence: piece.text.isupper(),
     "ordinary": lambda piece, sentence: len(piece.text) > 2 and piece.text.isalpha(),
@@ -136,6 +145,13 @@ _BESIDE: Mapping[str, Callable[[Piece, Sentence], object]] = {
     "movedspan": lambda piece, sentence: "moved" in piece.kinds and sentence.body[:1].isalpha(),
     "exact": lambda piece, sentence: sentence.day and sentence.day.exact and piece.kinds.keys() & _SHORT,
 }
+
+
+def _bare(time: Piece) -> re.Match[str] | None:
+    """Of one time, or of a list with a comma before the last one."""
+    clocks = time.kinds["time"]
+    is_bare = (len(clocks) == 1 and clocks[0].minute not in (15, 30, 45)) or re.search(r", ?\d+$", time.text)
+    return _BARE.fullmatch(time.text) if is_bare else None
 
 
 def _word(piece: Piece, sentence: Sentence) -> str:
@@ -179,7 +195,7 @@ def _is_made_of(word: str, one: str, is_part: bool, lexicon: Lexicon) -> bool:
         return False
     rest = begin or end.removeprefix("s")
     is_noun = len(rest) > _ENDING and (rest,) not in lexicon.phrases
-    return not (is_noun and (end.startswith("s") or (begin and is_part)))
+    return not (is_noun and (end.startswith("s") or is_part))
 
 
 def _is_close(one: str, other: str) -> bool:
@@ -215,4 +231,4 @@ def title(pieces: list[Piece], lexicon: Lexicon) -> str:
     text = re.sub(r"[ ,;:]+(?=[!?)])|[(\[] *[)\]] ?", "", text)
     begins = (re.match(rf"{fold(one).replace(' ', '[,:]* ')}(?!\w)", fold(text)) for one in lexicon.preambles)
     preamble = next(filter(None, begins), None)
-    return text[preamble.end() if preamble else 0 :].strip(" ,:") if re.search(r"\w", text) else ""
+    return text[preamble.end() if preamble else 0 :].strip(" ,:") if re.search(r"[\w\u2600-\U0001faff]", text) else ""
