@@ -1,7 +1,7 @@
 """Move a reminder to another day or time; of one that repeats, one of its times or all."""
 
 from dataclasses import replace
-from datetime import UTC, date, datetime, time
+from datetime import date, datetime, time
 from uuid import UUID
 
 from django.db import transaction
@@ -13,6 +13,8 @@ from schedules.changes import editing
 from schedules.models import Schedule, ScheduleEvent
 from schedules.parts import slots
 from schedules.rules import InvalidRule, Rule, civil, fields
+from schedules.rules.interval import Interval
+from schedules.rules.once import Once
 
 _SHIFTED = ("once", "interval", "daily", "weekly", "monthly")
 
@@ -72,7 +74,7 @@ def move_one(
         text = _("One time of “%(title)s” cannot be moved alone. Edit it instead.")
         raise MoveRefused(text % {"title": schedule.title})
     try:
-        rule = rules.parse("once", {"at": _civil(schedule, slot, day, at, by)[1].isoformat()}, schedule.time_zone)
+        rule = rules.parse("once", {"at": _civil(schedule, slot, day, at, by)[1]}, schedule.time_zone)
     except (InvalidRule, OverflowError) as error:
         raise MoveRefused(str(error)) from None
     _refuse_past(schedule, rule, now)
@@ -115,16 +117,14 @@ def _civil(schedule: Schedule, slot: datetime, day: date, at: time | None, by: U
 
 def _shifted(schedule: Schedule, was: datetime, to: datetime) -> Rule:
     """Its rule, with the time that was at one civil time at the other."""
-    data = dict(schedule.rule)
-    if schedule.kind == "once":
-        data["at"] = (datetime.fromisoformat(data["at"]) + (to - was)).isoformat()
-    elif schedule.kind == "interval":
-        zone = schedule.timetable().rule.zone
-        shift = civil.first_instant(zone, to) - civil.first_instant(zone, was)
-        data["anchor"] = (datetime.fromisoformat(data["anchor"]) + shift).astimezone(UTC).isoformat()
+    rule, data = schedule.timetable().rule, dict(schedule.rule)
+    if isinstance(rule, Once):
+        data["at"] = rule.at + (to - was)
+    elif isinstance(rule, Interval):
+        data["anchor"] = rule.anchor + (civil.first_instant(rule.zone, to) - civil.first_instant(rule.zone, was))
     else:
         at = datetime.combine(was, fields.time_of_day(data)) + (to - was)
-        data |= {"time": f"{at:%H:%M}"} | _days(schedule, was.date(), to.date())
+        data |= {"time": at.time().replace(second=0)} | _days(schedule, was.date(), to.date())
     return rules.parse(schedule.kind, data, schedule.time_zone)
 
 

@@ -13,6 +13,7 @@ from schedules.inputs.reminder_form import ReminderForm
 from schedules.inputs.sentences import NotUnderstood, Understood
 from schedules.inputs.timing_form import TimingForm
 from schedules.rules import InvalidRule, Timetable, civil, early
+from schedules.rules.repetition import Repetition
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ def read(line: str, zone: str, now: datetime, needs_title: bool = False, country
         values = fields(understood)
         day = understood.sentence.day
         if country and day and day.is_working:
-            values |= _without_holidays(values, country)
+            values |= _without_holidays(understood.timing, country)
         if needs_title and "title" not in values:
             raise NotUnderstood("title", line)
     except (NotUnderstood, InvalidRule) as error:
@@ -72,11 +73,11 @@ def read(line: str, zone: str, now: datetime, needs_title: bool = False, country
     return Reading(values, form.timetable, next_slot, parts=understood.sentence.parts, described=described)
 
 
-def _without_holidays(values: dict[str, Any], country: str) -> dict[str, str]:
+def _without_holidays(timing: object, country: str) -> dict[str, str]:
     off_days = {"off_days": "skip", "public_holidays": country}
-    if values["kind"] == "cron":
+    if isinstance(timing, str):
         return off_days
-    is_each = (values.get("days"), values.get("step")) == (list("01234"), "")
+    is_each = isinstance(timing, Repetition) and timing.is_dated and timing.days == (0, 1, 2, 3, 4)
     return off_days | {"kind": "daily"} if is_each else {}
 
 
@@ -119,7 +120,7 @@ def fields(understood: Understood) -> dict[str, Any]:
     values |= {name: value for name in ("title", "body") if (value := getattr(sentence, name))}
     values |= {"early": [*sentence.early]} if sentence.early else {}
     if isinstance(timing, datetime):
-        return values | {"kind": "once", "at": timing.isoformat()}
+        return values | {"kind": "once", "at": timing}
     starts = understood.starts
     values |= {"starts_at": starts, "ends_at": understood.ends, "max_count": sentence.count}
     values |= {"after_done": True} if sentence.after_done else {}

@@ -40,6 +40,18 @@ _MOST = 1_000
 _DATED = {rule.kind: rule for rule in (Daily, Weekly, Monthly)}
 
 
+class ClockField(forms.CharField):
+    """A civil time or a time of day: a value, or a text that the rule reads. An instant stays what it is."""
+
+    def to_python(self, value: Any) -> Any:
+        return value if isinstance(value, datetime | time) else super().to_python(value)
+
+    def prepare_value(self, value: Any) -> Any:
+        if not isinstance(value, datetime | time):
+            return value
+        return value.isoformat(timespec="auto" if value.second or value.microsecond else "minutes")
+
+
 class _Days(forms.MultipleChoiceField):
     """Whole numbers, or texts that the rule refuses."""
 
@@ -48,6 +60,9 @@ class _Days(forms.MultipleChoiceField):
 
     def clean(self, value: Any) -> list[Any]:
         return [number(day) for day in super().clean(value)]
+
+    def prepare_value(self, value: Any) -> Any:
+        return value and [*map(str, value)]
 
 
 def select(
@@ -72,7 +87,7 @@ class RepeatForm(TypedForm):
     weekday = select(gettext_lazy("Day of the week"), _WEEKDAYS, "0")
     day = select(gettext_lazy("Day of the month"), _DAYS_OF_MONTH, "1")
     short = select(gettext_lazy("In a shorter month"), _SHORT, "last")
-    time = forms.CharField(
+    time = ClockField(
         label=gettext_lazy("Time"),
         required=False,
         initial="09:00",
@@ -80,17 +95,17 @@ class RepeatForm(TypedForm):
     )
 
 
-def parameters(cleaned: dict[str, Any], now: datetime, anchor: datetime | None) -> tuple[str, dict[str, Any]]:
-    """The kind and parameters. `now` and `anchor`, from whose day it counts, are civil. Raises InvalidRule."""
+def rule(cleaned: dict[str, Any], zone: str, now: datetime, anchor: datetime | None) -> Rule:
+    """`now` and `anchor`, from whose day it counts, are civil. Raises InvalidRule."""
     typed, since = _read(cleaned), now
     if typed.is_dated:
-        return cleaned["kind"], _DATED[cleaned["kind"]]("UTC", typed).data()
+        return _DATED[cleaned["kind"]](zone, typed)
     if anchor is not None:
         since = datetime.combine(anchor, time())
         if typed.interval == 1:
             # It counts nothing: keep the day on which it began, but leave out no day before.
             since = min(since, now)
-    return "rrule", {"rule": typed.text(since)}
+    return RRule.parse({"rule": typed.text(since)}, zone)
 
 
 def typed(rule: Rule, now: datetime) -> dict[str, Any]:
@@ -104,23 +119,24 @@ def typed(rule: Rule, now: datetime) -> dict[str, Any]:
     # Saved again, these would become a plain rule, or begin before the DTSTART that somebody wrote.
     if repeats.is_dated or (repeats.interval == 1 and start > repeats.first(now)):
         return {}
-    return shown(repeats) | {"anchor": start.isoformat()}
+    return shown(repeats) | {"anchor": start}
 
 
 def shown(repetition: Repetition) -> dict[str, Any]:
+    """The values of the fields for it."""
     values: dict[str, Any] = {
         "kind": repetition.frequency.lower(),
         "step": repetition.interval if repetition.interval > 1 else "",
-        "time": f"{repetition.time:%H:%M}",
+        "time": repetition.time,
     }
     if repetition.frequency == "WEEKLY":
-        return values | {"days": [str(day) for day in repetition.days]}
+        return values | {"days": [*repetition.days]}
     if repetition.frequency == "DAILY":
         return values
-    values |= {"month": str(repetition.month), "nth": str(repetition.nth or "")}
+    values |= {"month": repetition.month, "nth": repetition.nth or ""}
     if repetition.nth:
-        return values | {"weekday": str(repetition.weekday)}
-    return values | {"day": "last" if repetition.day == -1 else str(repetition.day), "short": repetition.short}
+        return values | {"weekday": repetition.weekday}
+    return values | {"day": "last" if repetition.day == -1 else repetition.day, "short": repetition.short}
 
 
 def number(text: str) -> int | str:

@@ -16,10 +16,21 @@ from schedules import rules
 from schedules.firing.forecast import Coming, Forecast, Silent
 from schedules.inputs import repeat_form
 from schedules.inputs.list_fields import DatesField
-from schedules.inputs.repeat_form import RepeatForm, select
+from schedules.inputs.repeat_form import ClockField, RepeatForm, select
 from schedules.models import Schedule
 from schedules.parts.slots import Slots, left, settled
-from schedules.rules import InvalidRule, Timetable, Work, civil, from_done, repetition, rrule_text, working_days
+from schedules.rules import (
+    InvalidRule,
+    Rule,
+    Timetable,
+    Work,
+    WorkingDays,
+    civil,
+    from_done,
+    repetition,
+    rrule_text,
+    working_days,
+)
 from schedules.rules.once import Once
 
 KINDS = [
@@ -52,19 +63,9 @@ _MISSING = {
 }
 
 
-class _Moment(forms.CharField):
-    """A civil time, as text or naive; an instant stays what it is."""
-
+def _moment(label: StrOrPromise, help_text: StrOrPromise = "") -> ClockField:
     widget = forms.DateTimeInput(attrs={"type": "datetime-local", "autocomplete": "off"})
-
-    def __init__(self, label: StrOrPromise, help_text: StrOrPromise = "") -> None:
-        super().__init__(label=label, required=False, help_text=help_text)
-
-    def to_python(self, value: Any) -> Any:
-        return value if isinstance(value, datetime) else super().to_python(value)
-
-    def prepare_value(self, value: Any) -> Any:
-        return value.isoformat(timespec="minutes") if isinstance(value, datetime) else value
+    return ClockField(label=label, required=False, widget=widget, help_text=help_text)
 
 
 class TimingForm(RepeatForm):
@@ -88,7 +89,7 @@ class TimingForm(RepeatForm):
             ),
         },
     )
-    at = _Moment(gettext_lazy("Date and time"))
+    at = _moment(gettext_lazy("Date and time"))
     every = forms.CharField(
         label=gettext_lazy("Every"),
         required=False,
@@ -98,7 +99,7 @@ class TimingForm(RepeatForm):
     unit = select(
         gettext_lazy("Unit"), _UNITS, "hours", gettext_lazy("For weeks, months or years: Weekly, Monthly or Yearly.")
     )
-    anchor = _Moment(gettext_lazy("Counting from"), gettext_lazy("Empty: from now."))
+    anchor = _moment(gettext_lazy("Counting from"), gettext_lazy("Empty: from now."))
     expression = forms.CharField(
         label=gettext_lazy("Cron expression"),
         required=False,
@@ -118,8 +119,8 @@ class TimingForm(RepeatForm):
         required=False,
         widget=forms.TextInput(attrs={"list": "zones", "data-guess-zone": True, "autocomplete": "off"}),
     )
-    starts_at = _Moment(gettext_lazy("Not before"))
-    ends_at = _Moment(gettext_lazy("Not after"))
+    starts_at = _moment(gettext_lazy("Not before"))
+    ends_at = _moment(gettext_lazy("Not after"))
     excluded = DatesField(
         label=gettext_lazy("Not on"),
         required=False,
@@ -236,10 +237,9 @@ class TimingForm(RepeatForm):
             self._refuse(*missing)
             return None
         try:
-            kind, parameters = self._parameters(cleaned, zone)
-            if given.get("off_days") and working_days.fits(rules.KINDS[kind]):
-                parameters |= {name: given.get(name) for name in working_days.PARAMETERS}
-            rule = rules.parse(kind, parameters, zone)
+            rule = self._rule(cleaned, given, zone)
+            if given.get("off_days") and working_days.fits(type(rule)):
+                rule = WorkingDays.of(rule, given)
             timetable = Timetable(
                 rule, cleaned["starts_at"], cleaned["ends_at"], frozenset(cleaned.get("excluded") or [])
             )
@@ -250,35 +250,31 @@ class TimingForm(RepeatForm):
         return timetable
 
     def _instant(self, name: str, zone: str) -> datetime | None:
-        """The instant of a typed civil time, parsed by the rule `once`."""
-        if not (value := self.cleaned_data.get(name)):
-            return None
-        if isinstance(value, datetime):
-            return value if value.tzinfo else civil.first_instant(civil.zone(zone), value)
+        """The instant of a civil time, read by the rule `once`."""
+        if not (value := self.cleaned_data.get(name)) or (isinstance(value, datetime) and value.tzinfo):
+            return value or None
         try:
-            once = rules.parse("once", {"at": value}, zone)
+            return rules.parse("once", {"at": value}, zone).next_after(civil.FIRST_INSTANT)
         except InvalidRule as error:
             self._refuse(name, str(error), error.code)
             return None
-        return once.next_after(civil.FIRST_INSTANT)
 
-    def _parameters(self, cleaned: dict[str, Any], zone: str) -> tuple[str, dict[str, Any]]:
+    def _rule(self, cleaned: dict[str, Any], given: Mapping[str, Any], zone: str) -> Rule:
         kind, shown = cleaned["kind"], civil.local(civil.zone(zone), self.now)
-        given = cleaned if self.parameters is None else self.parameters
         if self.parameters is None and kind.upper() in repetition.UNITS:
             anchor = cleaned["anchor"] and civil.local(civil.zone(zone), cleaned["anchor"])
-            return repeat_form.parameters(cleaned, shown, anchor)
+            return repeat_form.rule(cleaned, zone, shown, anchor)
+        values = {name: given.get(name) for name in rules.KINDS[kind].parameters}
         if kind == "rrule":
             text = given.get("rule", "").strip()
             if text.startswith("@"):
-                return "cron", {"expression": text}
-            return kind, {"rule": rrule_text.with_start(text, shown)}
-        values = {name: given.get(name) for name in rules.KINDS[kind].parameters}
+                return rules.parse("cron", {"expression": text}, zone)
+            values["rule"] = rrule_text.with_start(text, shown)
         if kind == "interval":
-            values["anchor"] = (cleaned["anchor"] or self.now.replace(second=0, microsecond=0)).isoformat()
+            values["anchor"] = cleaned["anchor"] or self.now.replace(second=0, microsecond=0)
             if self.parameters is None:
                 values["every"] = repeat_form.number(cleaned.get("every", ""))
-        return kind, values
+        return rules.parse(kind, values, zone)
 
     def _refuse_what_never_fires(self, timetable: Timetable) -> None:
         if (most := self.cleaned_data.get("max_count")) is not None and most <= self.fired:
@@ -304,25 +300,20 @@ def first_values(zone: ZoneInfo, now: datetime) -> dict[str, Any]:
     today = civil.local(zone, now)
     ahead = civil.local(zone, now + timedelta(minutes=75)).replace(minute=0, second=0, microsecond=0)
     return {
-        "at": ahead.isoformat(timespec="minutes"),
-        "days": [str(today.weekday())],
-        "day": str(today.day),
-        "month": str(today.month),
+        "at": ahead,
+        "days": [today.weekday()],
+        "day": today.day,
+        "month": today.month,
     }
 
 
 def typed(schedule: Any, now: datetime) -> dict[str, Any]:
     """The form's initial values for a schedule or a watch; for an invalid rule, without its parameters and window."""
-    readable = ("kind", "time_zone", "max_count", "excluded")
+    values = {name: getattr(schedule, name) for name in ("kind", "time_zone", "max_count", "excluded")}
     try:
         rule = schedule.timetable().rule
     except InvalidRule:
-        return {name: getattr(schedule, name) for name in readable}
-    values: dict[str, Any] = {name: getattr(schedule, name) for name in readable} | schedule.rule
-    moments = {"starts_at": schedule.starts_at, "ends_at": schedule.ends_at}
-    if schedule.kind == "interval":
-        moments["anchor"] = datetime.fromisoformat(schedule.rule["anchor"])
-    for name, moment in moments.items():
-        if moment is not None:
-            values[name] = civil.local(rule.zone, moment).isoformat()
-    return values | repeat_form.typed(rule, civil.local(rule.zone, now))
+        return values
+    moments = {"starts_at": schedule.starts_at, "ends_at": schedule.ends_at, "anchor": getattr(rule, "anchor", None)}
+    shown = {name: civil.local(rule.zone, moment) for name, moment in moments.items() if moment is not None}
+    return values | schedule.rule | shown | repeat_form.typed(rule, civil.local(rule.zone, now))

@@ -32,14 +32,14 @@ KINDS: dict[str, type[Rule]] = {rule.kind: rule for rule in (Once, Interval, Dai
 def parse(kind: str, data: Mapping[str, Any], timezone: str) -> Rule:
     """The rule of `kind` with its canonical JSON `data`, read in the IANA zone `timezone`.
 
-    Raises InvalidRule, whose `field` is "kind", "timezone" or the wrong parameter.
+    Times of `data` may also be values. Raises InvalidRule, whose `field` is "kind", "timezone" or the wrong parameter.
     """
     if kind not in KINDS:
         raise InvalidRule("kind", "kind", kind=str(kind)[:40], kinds=", ".join(KINDS))
     try:
         written = json.dumps(data, sort_keys=True)
     except (TypeError, ValueError):
-        return KINDS[kind].parse(data, timezone)
+        return _read(kind, data, timezone)
     return _parse(kind, written, timezone)
 
 
@@ -63,8 +63,11 @@ def stored(
 @lru_cache(maxsize=10_000)
 def _parse(kind: str, written: str, timezone: str) -> Rule:
     # A beat reads the same rules again and again.
-    data = json.loads(written)
-    if not isinstance(data, dict) or not data.get("off_days") or not working_days.fits(KINDS[kind]):
+    return _read(kind, json.loads(written), timezone)
+
+
+def _read(kind: str, data: Mapping[str, Any], timezone: str) -> Rule:
+    if not isinstance(data, Mapping) or not data.get("off_days") or not working_days.fits(KINDS[kind]):
         return KINDS[kind].parse(data, timezone)
     own = {name: value for name, value in data.items() if name not in working_days.PARAMETERS}
     return WorkingDays.of(KINDS[kind].parse(own, timezone), data)

@@ -14,6 +14,8 @@ _TIME = re.compile(r"([01]?[0-9]|2[0-3]):([0-5][0-9])")
 def time_of_day(data: Mapping[str, Any]) -> time:
     """The "time" of `data`, local, 24 h."""
     value = data.get("time")
+    if isinstance(value, time):
+        return value
     match = _TIME.fullmatch(value.strip()) if isinstance(value, str) else None
     if not match:
         raise unusable("time", "time", value)

@@ -33,11 +33,13 @@ class Interval(Rule):
             raise InvalidRule("unit", "unit")
         longest = _LONGEST[unit]
         every = fields.whole_number(data.get("every"), "every", 1, longest, f"every_{unit}", longest=longest)
-        written = fields.text(data, "anchor", 40, "anchor")
-        try:
-            anchor = datetime.fromisoformat(written)
-        except ValueError:
-            raise InvalidRule("anchor", "anchor_format", written=written) from None
+        anchor = written = data.get("anchor")
+        if not isinstance(anchor, datetime):
+            written = fields.text(data, "anchor", 40, "anchor")
+            try:
+                anchor = datetime.fromisoformat(written)
+            except ValueError:
+                raise InvalidRule("anchor", "anchor_format", written=written) from None
         if anchor.tzinfo is None:
             raise InvalidRule("anchor", "anchor_offset", written=written)
         if civil.is_in_reach(anchor.replace(tzinfo=None)):

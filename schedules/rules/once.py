@@ -26,15 +26,10 @@ class Once(CivilRule):
 
     @classmethod
     def read(cls, data: Mapping[str, Any], timezone: str) -> Self:
-        written = fields.text(data, "at", 40, "once")
-        if not _SHAPE.fullmatch(written):
-            raise InvalidRule("at", "once_format", written=written)
-        try:
-            at = datetime.fromisoformat(written)
-        except ValueError as error:
-            raise InvalidRule("at", "once_date", written=written, error=str(error)) from None
+        if not isinstance(at := data.get("at"), datetime):
+            at = _read(fields.text(data, "at", 40, "once"))
         if not civil.is_in_reach(at):
-            raise InvalidRule("at", "out_of_reach", written=written)
+            raise InvalidRule("at", "out_of_reach", written=data["at"])
         return cls(timezone, at)
 
     def data(self) -> dict[str, Any]:
@@ -55,3 +50,12 @@ class Once(CivilRule):
 
     def _shown(self) -> tuple[str, str, str]:
         return words.weekday(self.at.weekday()), words.day(self.at), words.clock(self.at)
+
+
+def _read(written: str) -> datetime:
+    if not _SHAPE.fullmatch(written):
+        raise InvalidRule("at", "once_format", written=written)
+    try:
+        return datetime.fromisoformat(written)
+    except ValueError as error:
+        raise InvalidRule("at", "once_date", written=written, error=str(error)) from None

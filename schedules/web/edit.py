@@ -81,8 +81,8 @@ def _on_day(request: PersonRequest, now: datetime) -> dict[str, Any]:
         at = time(9) if day is None or day > shown.date() else time.min
     if day is None or datetime.combine(day, at) <= shown:
         return {}
-    values = {"at": f"{day}T{at:%H:%M}", "days": [str(day.weekday())], "day": str(day.day), "month": str(day.month)}
-    return values | ({"time": f"{at:%H:%M}"} if "time" in request.GET else {})
+    values = {"at": datetime.combine(day, at), "days": [day.weekday()], "day": day.day, "month": day.month}
+    return values | ({"time": at} if "time" in request.GET else {})
 
 
 @person_form

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, time
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, FailFast, Field
@@ -176,19 +176,19 @@ def _friendly(body: FormBody, name: str, value: Any, time_zone: str) -> tuple[st
         return "interval", {"every": value, "unit": "minutes"}
     if name == "onceAt":
         return "once", {"at": _civil(body, value, time_zone)}
-    time = {"time": f"{value.hour:02}:{value.minute:02}"}
+    at = {"time": time(value.hour, value.minute)}
     if name == "dailyTime":
-        return "daily", time
+        return "daily", at
     if name == "weeklyTime":
-        return "weekly", time | {"days": [(value.dayOfWeek + 6) % 7]}
-    return "monthly", time | {"day": value.day, "short": "last"}
+        return "weekly", at | {"days": [(value.dayOfWeek + 6) % 7]}
+    return "monthly", at | {"day": value.day, "short": "last"}
 
 
-def _civil(body: FormBody, instant: Any, time_zone: str) -> str:
+def _civil(body: FormBody, instant: datetime, time_zone: str) -> datetime:
     try:
         zone = civil.zone(time_zone)
     except InvalidRule:  # the form says so, at time_zone
-        return str(instant.replace(tzinfo=None).isoformat())
+        return instant.replace(tzinfo=None)
     local = civil.local(zone, instant)
     if civil.first_instant(zone, local) != instant:
         body.refuse(
@@ -199,19 +199,19 @@ def _civil(body: FormBody, instant: Any, time_zone: str) -> str:
                 "repeated_hour",
             )
         )
-    return local.isoformat()
+    return local
 
 
 def fields(rule: Rule | None, row: Any) -> dict[str, Any]:
     """The fields of an answer that need a readable rule: `timing`, and the civil times of `row`."""
-    times = {name: time and time.isoformat() for name, time in civil_times(rule, row).items()}
+    times = {name: at and at.isoformat() for name, at in civil_times(rule, row).items()}
     return {"timing": rule and document(rule), **times}
 
 
 def civil_times(rule: Rule | None, row: Any) -> dict[str, datetime | None]:
     """When a schedule or a watch starts and ends, on the rule's clock; None without either."""
     times = {name: getattr(row, name) for name in ("starts_at", "ends_at")}
-    return {name: None if rule is None else time and civil.local(rule.zone, time) for name, time in times.items()}
+    return {name: None if rule is None else at and civil.local(rule.zone, at) for name, at in times.items()}
 
 
 def document(rule: Rule) -> dict[str, Any]:

@@ -55,7 +55,9 @@ def said(line: str, language: str = "en") -> list[str]:
 def shown(kind: str, found: dict[str, Any]) -> list[str]:
     if kind == "monthly":
         del found["month"]
-    found = {name: value for name, value in found.items() if value and (name, value) != ("short", "last")}
+    found = {
+        name: value for name, value in found.items() if value not in ("", None) and (name, value) != ("short", "last")
+    }
     return [
         f"{name}={','.join(value) if isinstance(value, list) else value}".replace(" ", "_")
         for name, value in found.items()
