@@ -28,6 +28,8 @@ from work.retention import Retention
 
 _ACTION = Intervention.Action
 
+NOT_NEEDED = "its owner does not need it any more."
+"""Why an owner discards one, if they do not say."""
 # Published at once; rescue publishes the others, and those due later, as fast as workers take them.
 PUBLISHED_AT_ONCE = 1_000
 

@@ -24,6 +24,7 @@ from common.redis import request_slots
 from common.redis.request_limiter import Verdict, messages_of, requests_of
 from common.redis.request_slots import CHANGE, READ
 from common.texts import languages
+from common.times.snooze import InvalidSnooze
 from events.intake.usage import QuotaReached
 from notifications.channels.verification import TooManyCodes
 from people import tokens
@@ -185,6 +186,8 @@ def _of_operation(error: Exception) -> Problem | None:
             return Problem(429, str(error.reason.code), "Your quota of events is used up.", str(error), headers=headers)
         case TooSoon() | TooManyCodes():
             return too_many_messages(error)
+        case InvalidSnooze():
+            return invalid(FieldError("snooze_ends_at", str(error), error.code))
         case NotPossible():
             return conflict(str(error))
         case Busy():

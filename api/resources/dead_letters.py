@@ -18,7 +18,7 @@ from api.resources.notifications import DeliveryDocument, DeliveryWithAttempts, 
 from notifications.deliveries import dead_letters
 from notifications.deliveries.dead_letters import Action
 from notifications.models import Channel, Delivery
-from work.dead_letters import Who, replay, stale
+from work.dead_letters import NOT_NEEDED, Who, replay, stale
 
 router = Router(tags=["dead letters"], auth=Bearer("notifications"))
 
@@ -59,9 +59,7 @@ class Replayed(BaseModel):
 
 
 class Discard(Body):
-    reason: str = Field(
-        "its owner does not need it any more.", min_length=1, max_length=300, description="Why, for people. It is kept."
-    )
+    reason: str = Field(NOT_NEEDED, min_length=1, max_length=300, description="Why, for people. It is kept.")
 
 
 class Note(Body):

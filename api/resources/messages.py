@@ -13,7 +13,8 @@ from api.protocol.access import ApiRequest
 from api.protocol.answers import answer, fields_of, of
 from api.protocol.fields import Data, FormBody, Instant, Texts, limited
 from api.protocol.problems import FieldError, Problem, require_valid
-from api.resources.notifications import FURTHEST, router as router
+from api.resources.notifications import router as router
+from common.times import snooze
 from notifications.deliveries import send
 from notifications.inputs.channels_form import ChannelsField
 from notifications.messages import text
@@ -74,9 +75,12 @@ def send_message(request: ApiRequest, body: NotificationBody) -> HttpResponse:
     """To verified channels of yours. Waits for the end of your quiet hours, unless it is urgent."""
     user, now = request.auth.user, timezone.now()
     form = MessageForm(body.model_dump(include={"title", "body", "category"}) | {"channels": body.channel_ids}, user)
-    if body.send_at is not None and not now <= body.send_at <= now + FURTHEST:
-        passed = "This time has passed. Leave it out to send now."
-        body.refuse(FieldError("send_at", passed if body.send_at < now else "Choose a time within a year."))
+    if body.send_at is not None:
+        try:
+            snooze.check(body.send_at, now)
+        except snooze.InvalidSnooze as error:
+            text = "This time has passed. Leave it out to send now." if error.code == "passed" else str(error)
+            body.refuse(FieldError("send_at", text, error.code))
     require_valid(body, form)
     data = None if body.data is None else json.dumps(body.data)
     try:

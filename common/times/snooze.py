@@ -6,12 +6,17 @@ from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from django.utils.functional import Promise
-from django.utils.translation import gettext as _, gettext_lazy
+from django.utils.translation import gettext_lazy
 
 from common.times import civil_time
 
-_FURTHEST = timedelta(days=36_600)
-
+FURTHEST = timedelta(days=366)
+TEXTS = {
+    "required": gettext_lazy("Choose a date and a time."),
+    "not_a_time": gettext_lazy("“%(text)s” is not a date and time."),
+    "passed": gettext_lazy("This time has passed. Choose a later one."),
+    "too_far": gettext_lazy("Choose a time within a year."),
+}
 _MORNING, _EVENING = time(8), time(18)
 
 
@@ -24,7 +29,19 @@ class Preset(NamedTuple):
 
 
 class InvalidSnooze(ValueError):
-    """Says to its person why nothing can be snoozed until this time."""
+    """Says to its person why nothing can be snoozed until this time; `code` is one of TEXTS."""
+
+    def __init__(self, code: str, **params: str) -> None:
+        super().__init__(TEXTS[code] % params)
+        self.code = code
+
+
+def check(until: datetime, now: datetime) -> None:
+    """Both are aware. Raises InvalidSnooze if `until` is not to come within a year."""
+    if until <= now:
+        raise InvalidSnooze("passed")
+    if until > now + FURTHEST:
+        raise InvalidSnooze("too_far")
 
 
 def _in_days(days: int, now: datetime, at: time = _MORNING) -> datetime:
@@ -48,26 +65,20 @@ def offered(now: datetime, zone: ZoneInfo) -> list[Preset]:
 
 
 def until(choice: str, picked: str, now: datetime, zone: ZoneInfo) -> datetime:
-    """The instant of a preset, or else of the time `picked` on a clock of `zone`. Raises InvalidSnooze."""
+    """The instant of a preset, or else of the time `picked` on a clock of `zone`.
+
+    Raises InvalidSnooze for what is not a time; what snoozes calls `check`.
+    """
     if preset := next((one for one in PRESETS if one.value == choice), None):
-        instant = _instant(preset, now, zone)
-    else:
-        instant = _picked(picked, now, zone)
-    if instant <= now:
-        raise InvalidSnooze(_("This time has passed. Choose a later one."))
-    return instant
-
-
-def _picked(text: str, now: datetime, zone: ZoneInfo) -> datetime:
-    if not text.strip():
-        raise InvalidSnooze(_("Choose a date and a time."))
+        return _instant(preset, now, zone)
+    if not picked.strip():
+        raise InvalidSnooze("required")
     try:
-        civil = datetime.fromisoformat(text.strip()).replace(tzinfo=None)
+        return civil_time.first_instant(zone, datetime.fromisoformat(picked.strip()).replace(tzinfo=None))
     except ValueError:
-        raise InvalidSnooze(_("“%(text)s” is not a date and time.") % {"text": text[:40]}) from None
-    if abs(civil - civil_time.local(zone, now)) > _FURTHEST:
-        raise InvalidSnooze(_("Choose a time within a hundred years."))
-    return civil_time.first_instant(zone, civil)
+        raise InvalidSnooze("not_a_time", text=picked[:40]) from None
+    except OverflowError:
+        raise InvalidSnooze("too_far") from None
 
 
 def _instant(preset: Preset, now: datetime, zone: ZoneInfo) -> datetime:

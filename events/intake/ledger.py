@@ -126,7 +126,7 @@ def replay(event: Event, user: User) -> str:
 def discard(event: Event, user: User, note: str = "") -> bool:
     """Have a dead event handled no more. False where it is not dead."""
     rows, who = Event.objects.filter(pk=event.pk), Who.of(user)
-    note = note or "its owner does not need it any more."
+    note = note or dead_letters.NOT_NEEDED
     return bool(dead_letters.discard(rows, "own dead event", who, note, cause=event.cause).changed)
 
 

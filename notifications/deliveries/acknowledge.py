@@ -20,6 +20,7 @@ from common.database import encryption
 from common.database.postgres import execute
 from common.redis import live_wakes
 from common.texts import languages
+from common.times import snooze as snoozes
 from notifications.deliveries import outbox
 from notifications.models import Channel, Delivery, Notification
 from notifications.models.channel import verified
@@ -55,8 +56,9 @@ def snooze(notification_id: UUID, until: datetime, source: From = From.API, by: 
     """Acknowledge it, and send the same again at `until` (aware), as a new batch that ignores quiet hours.
 
     It goes where the first one went or would have gone, less the channels removed since; to all, where a team got it.
-    False when it has been answered before; nothing changes then.
+    False when it has been answered before; nothing changes then. Raises InvalidSnooze.
     """
+    snoozes.check(until, timezone.now())
     if (notification := _answer(notification_id, DeliveryCode.SNOOZED, source, by, until)) is None:
         return False
     if notification.nag_of is not None:

@@ -57,7 +57,7 @@ def sendable(rows: QuerySet[Delivery]) -> QuerySet[Delivery]:
     return rows.filter(verified("channel__")).exclude(notification__origin__in=Notification.OF_CHANNELS)
 
 
-_NOTES = {Action.DISCARDED: "its owner does not need it any more.", Action.FIXED: "its owner says so."}
+_NOTES = {Action.DISCARDED: dead_letters.NOT_NEEDED, Action.FIXED: "its owner says so."}
 
 
 def act(letter: Delivery, what: Action, owner: User, note: str = "") -> Done:

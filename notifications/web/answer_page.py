@@ -76,10 +76,10 @@ def _act(request: HttpRequest, notification: Notification, source: acknowledge.F
         now, zone = timezone.now(), notification.user.zone
         try:
             until = snooze.until(answer, request.POST.get("until", ""), now, zone)
+            changed, is_done = acknowledge.snooze(notification.id, until, source, by), False
         except snooze.InvalidSnooze as error:
             messages.error(request, f"{_('Nothing changed.')} {error}")
             return False
-        changed, is_done = acknowledge.snooze(notification.id, until, source, by), False
         text = _("“%(subject)s” is snoozed until %(until)s.") % {
             **subject,
             "until": dates.short(until.astimezone(zone)),

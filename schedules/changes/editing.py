@@ -15,6 +15,7 @@ from django.conf import settings
 from django.db import transaction
 
 from common.forms.edit_form import VersionConflict
+from common.times import snooze as snoozes
 from common.uuid7 import uuid7
 from jobs import kinds
 from jobs.batches import withdrawal
@@ -163,7 +164,8 @@ restore = _of_one(state_changes.restore, deleted=True)
 
 @transaction.atomic
 def snooze(schedule_id: UUID, until: datetime, now: datetime, by: User | None = None) -> Schedule:
-    """Fire nothing before `until`. Raises `ScheduleConflict` if the schedule is not active."""
+    """Fire nothing before `until`. Raises InvalidSnooze, and `ScheduleConflict` if the schedule is not active."""
+    snoozes.check(until, now)
     schedule = _lock(schedule_id, now)
     if schedule.next_fire_at is None:
         raise ScheduleConflict(schedule)

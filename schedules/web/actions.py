@@ -100,10 +100,10 @@ def snooze(request: PersonRequest, schedule: Schedule, now: datetime) -> None:
     choice, picked = request.POST.get("answer", ""), request.POST.get("until", "")
     try:
         until = snoozes.until(choice, picked, timezone.now(), request.user.zone)
+        snoozed = editing.snooze(schedule.id, until, now, request.user)
     except snoozes.InvalidSnooze as error:
         messages.error(request, str(error))
         return
-    snoozed = editing.snooze(schedule.id, until, now, request.user)
     if snoozed.next_fire_at:
         text = _("“%(title)s” is snoozed until %(until)s.")
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -64,7 +65,7 @@ def test_a_reminder_says_beforehand_that_it_will_not_ring(page: Page, site: Inst
     expect(page.get_by_role("link", name="Why did it not ring?")).to_be_visible()
 
     page.get_by_text("Snooze…").click()
-    page.get_by_label("Snooze Water the plants until").fill("2090-01-01T09:00")
+    page.get_by_label("Snooze Water the plants until").fill(f"{datetime.now(UTC) + timedelta(days=30):%Y-%m-%d}T09:00")
     page.get_by_role("button", name="Snooze", exact=True).click()
     page.goto(f"{site.url}/reminders/")
     expect(row).to_contain_text("snoozed until")

@@ -220,7 +220,7 @@ def bodies_of(values: Mapping[str, object]) -> dict[str, Any]:
         "snooze_notification": {"snooze_ends_at": written(timezone.now() + timedelta(hours=1))},
         "create_token": {"label": "Backup", "scopes": ["read"]},
         "change_settings": {"name": "Ada"},
-        "snooze_schedule": {"snooze_ends_at": "2999-01-01T09:00:00Z"},
+        "snooze_schedule": {"snooze_ends_at": written(timezone.now() + timedelta(hours=1))},
         "skip_slot": slot,
         "unskip_slot": slot,
         "publish": {"type": "order.paid"},

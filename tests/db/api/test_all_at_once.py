@@ -204,7 +204,7 @@ NEW: list[tuple[str, dict[str, Any], dict[str, str]]] = [
     (
         "/notifications",
         {"title": 5, "channel_ids": [UNKNOWN], "send_at": "2001-01-01T00:00:00Z", "category": "not one"},
-        {"title": "string_type", "send_at": "", "channel_ids": "invalid_choice", "category": "invalid"},
+        {"title": "string_type", "send_at": "passed", "channel_ids": "invalid_choice", "category": "invalid"},
     ),
     (
         "/holidays",

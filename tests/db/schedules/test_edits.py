@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django_celery_beat.models import PeriodicTask
 
+from common.times.snooze import InvalidSnooze
 from common.uuid7 import uuid7
 from notifications.models import Delivery, Notification
 from people.models import User
@@ -221,6 +222,13 @@ def test_what_is_not_active_cannot_be_snoozed(schedule: Schedule) -> None:
     editing.pause(schedule.id, NOON)
     with pytest.raises(editing.ScheduleConflict):
         editing.snooze(schedule.id, NINE, NOON)
+
+
+@pytest.mark.parametrize(("until", "code"), [(NOON, "passed"), (NOON + 367 * DAY, "too_far")])
+def test_a_snooze_ends_within_a_year(schedule: Schedule, until: datetime, code: str) -> None:
+    with pytest.raises(InvalidSnooze) as caught:
+        editing.snooze(schedule.id, until, NOON)
+    assert (caught.value.code, Schedule.objects.get().snoozed_until) == (code, None)
 
 
 def test_each_change_leaves_its_event_with_the_version_after_it() -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import random
 import re
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
@@ -30,7 +31,7 @@ _VALID = {
     "nag_channel_ids": [],
     "early": [],
     "stale_after": None,
-    "snooze_ends_at": "2090-03-15T09:00:00Z",
+    "snooze_ends_at": f"{datetime.now(UTC) + timedelta(days=30):%Y-%m-%dT%H:%M:%SZ}",
     "send_at": None,
     "kind": "email",
     "fields": {"address": "ada@example.net"},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -34,4 +34,16 @@ def test_this_evening_is_offered_until_it_has_come() -> None:
     assert {one.value for one in snooze.offered(before, lagos)} - set(always) == {"evening"}
     assert [one.value for one in snooze.offered(at, lagos)] == always
     with pytest.raises(snooze.InvalidSnooze, match="has passed"):
-        snooze.until("evening", "", at, lagos)
+        snooze.check(snooze.until("evening", "", at, lagos), at)
+
+
+@pytest.mark.parametrize(
+    ("ahead", "code"), [(timedelta(0), "passed"), (timedelta(366), ""), (timedelta(366, microseconds=1), "too_far")]
+)
+def test_it_ends_within_a_year(ahead: timedelta, code: str) -> None:
+    now = datetime(2026, 6, 1, tzinfo=UTC)
+    if not code:
+        return snooze.check(now + ahead, now)
+    with pytest.raises(snooze.InvalidSnooze) as caught:
+        snooze.check(now + ahead, now)
+    assert caught.value.code == code

@@ -11,6 +11,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from common.times.snooze import InvalidSnooze
 from notifications.deliveries import acknowledge, fallback, nag
 from notifications.messages.links import ANSWER
 from notifications.messages.message import Delivered, Rejected
@@ -75,6 +76,14 @@ def test_the_first_answer_counts() -> None:
     notification.refresh_from_db()
     assert notification.snoozed_until is None
     assert Notification.objects.count() == 1
+
+
+@pytest.mark.parametrize(("ahead", "code"), [(timedelta(0), "passed"), (timedelta(days=367), "too_far")])
+def test_a_snooze_ends_within_a_year(ahead: timedelta, code: str) -> None:
+    notification, _ = make_fired()
+    with pytest.raises(InvalidSnooze) as caught:
+        acknowledge.snooze(notification.id, timezone.now() + ahead)
+    assert (caught.value.code, Notification.objects.get().acknowledged_at) == (code, None)
 
 
 def test_snoozing_says_the_same_again_later_in_the_same_order(monkeypatch: pytest.MonkeyPatch) -> None:
