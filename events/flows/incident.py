@@ -85,9 +85,9 @@ class Incident(Flow):
         own = _own_labels(event)
         state.channels = [UUID(one) for one in own.get(CHANNELS, "").split(",") if one]
         if state.raised == 1 and TOLD in own:
-            self._rang(run)
+            self._count_message(run)
         elif state.raised == 1:
-            self._ring(run)
+            self._notify(run)
         elif state.phase == "resolved":  # flapping: it rings if it lasts
             state.phase, state.reopened = "open", state.reopened + 1
             run.wait(ACKNOWLEDGED, run.settings.wait * 60)
@@ -120,19 +120,19 @@ class Incident(Flow):
             run.finish()
         else:
             run.state.phase = "open"
-            self._ring(run)
+            self._notify(run)
 
     def _channels(self, run: Turn) -> list[UUID]:
         channels: list[UUID] = run.state.channels or run.settings.channels
         return channels
 
-    def _ring(self, run: Turn) -> None:
+    def _notify(self, run: Turn) -> None:
         state, channels = run.state, self._channels(run)
         subject = f"{state.severity}: {state.title}" if state.severity else state.title
         run.notify(subject, self._body(run), [channels[state.in_turn % len(channels)]], urgent=True)
-        self._rang(run)
+        self._count_message(run)
 
-    def _rang(self, run: Turn) -> None:
+    def _count_message(self, run: Turn) -> None:
         state = run.state
         state.rings, state.in_turn, state.told_over = state.rings + 1, state.in_turn + 1, False
         if state.in_turn < MOST_ROUNDS * len(self._channels(run)):

@@ -125,19 +125,19 @@ class Series(JobKind):
 def _has(happened: QuerySet[Event], same: Condition) -> bool:
     """Whether one of the newest of these events fulfils the condition."""
     place, _dot, path = same.field.partition(".")
-    found: list[Any]
+    envelopes: list[Any]
     if place == "data":
         names = path.split(".")
         short = happened.annotate(value=RawSQL(_SHORT, [names, names], JSONField()))  # noqa: S611 - a constant
         values = short.values_list("value", flat=True)[:_MOST_EVENTS]
-        same, found = replace(same, field="value"), [{"value": value} for value in values if value is not None]
+        same, envelopes = replace(same, field="value"), [{"value": value} for value in values if value is not None]
     else:
-        found = list(happened.defer("data")[:_MOST_EVENTS])
-        for event in found:
+        envelopes = list(happened.defer("data")[:_MOST_EVENTS])
+        for event in envelopes:
             event.data = {}
-        found = [as_sent(event) for event in found]
+        envelopes = [as_sent(event) for event in envelopes]
     budget = budget_of_event()
-    return any(unmet([same], envelope, budget) is None for envelope in found)
+    return any(unmet([same], envelope, budget) is None for envelope in envelopes)
 
 
 def _steps(payload: Mapping[str, Any]) -> list[Step] | None:

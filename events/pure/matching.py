@@ -187,8 +187,8 @@ def fill(template: str, envelope: Mapping[str, Any], *, literal: bool = False) -
     def value(match: re.Match[str]) -> str:
         field = find(values, match[1])
         if id(field) not in written:
-            found = shown(field, LONGEST_VALUE)
-            written[id(field)] = text.literal(found) if literal else found
+            filled = shown(field, LONGEST_VALUE)
+            written[id(field)] = text.literal(filled) if literal else filled
         return written[id(field)]
 
     return text.replace(_PLACEHOLDER, template, value)

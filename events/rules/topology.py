@@ -28,11 +28,11 @@ class Route(NamedTuple):
 
 
 class TypeRoutes(NamedTuple):
-    """`known` is Carillon's own description of the type, `registered` a person's or an operator's. `dead` counts its
+    """`builtin` is Carillon's own description of the type, `registered` a person's or an operator's. `dead` counts its
     events that are dead letters."""
 
     name: str
-    known: types.EventType | None
+    builtin: types.EventType | None
     registered: RegisteredType | None
     is_seen: bool
     dead: int
@@ -44,7 +44,7 @@ class TypeRoutes(NamedTuple):
 
     @property
     def only_came(self) -> bool:
-        return not (self.registered or self.known or self.is_heard or self.dead)
+        return not (self.registered or self.builtin or self.is_heard or self.dead)
 
 
 def topology(user: User) -> list[TypeRoutes]:

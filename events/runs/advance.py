@@ -49,7 +49,7 @@ class Advanced(NamedTuple):
     ended_timer: str | None
 
     @property
-    def asked_for(self) -> int:
+    def row_count(self) -> int:
         """Rows that its handler asks for."""
         return len(self.events) + len(self.turn.messages) + len(self.turn.steps)
 

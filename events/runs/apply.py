@@ -176,7 +176,7 @@ def apply_together(given: Sequence[ForRun], settle: Settle) -> list[bool | Excep
         if reason := why_not(event, run):
             ignored.append(NewEffect(event.id, run.flow, run.id, FlowEffect.Outcome.IGNORED, reason))
         elif time.monotonic() < until and (made := _advance(event, run, settings, room)):
-            room -= made.asked_for
+            room -= made.row_count
             advanced.append(made)
             runs[run.id] = made.run
         else:
@@ -217,7 +217,7 @@ def _advance(event: EventClaim, run: Run, settings: _Settings, room: int) -> Adv
         return None
     with suppress(Exception), languages.override(event.language):
         made = advance(event, flow, run, settings(event.user_id, flow), SECONDS_TOGETHER)
-        if made.asked_for <= room and not made.turn.withdraws and not made.turn.is_finished:
+        if made.row_count <= room and not made.turn.withdraws and not made.turn.is_finished:
             return made
     return None
 

@@ -29,12 +29,12 @@ from people.user_lock import with_user_lock
 
 _PAGE = 25
 _SHOWN = 20
-_RANG = Effect.objects.filter(rule=OuterRef("pk"), outcome=Effect.Outcome.NOTIFIED).order_by("-at").values("at")[:1]
+_SENT_AT = Effect.objects.filter(rule=OuterRef("pk"), outcome=Effect.Outcome.NOTIFIED).order_by("-at").values("at")[:1]
 
 
 @person_page
 def rule_list(request: PersonRequest) -> HttpResponse:
-    rows = Rule.objects.for_user(request.user).prefetch_related("channels").annotate(rang=Subquery(_RANG))
+    rows = Rule.objects.for_user(request.user).prefetch_related("channels").annotate(sent_at=Subquery(_SENT_AT))
     page = Paginator(rows, _PAGE).get_page(request.GET.get("page"))
     context = {
         "page": page,

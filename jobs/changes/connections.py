@@ -151,7 +151,7 @@ class ConnectionForm:
         )
         self.label = LabelForm(posted, initial={"label": connection.label if connection else ""})
         self._after: Destination | None = None
-        self._asked = False
+        self._checked = False
 
     def is_valid(self, *, ask: bool = True) -> bool:
         """Whether all is valid, and the source answers where another address or secret was entered.
@@ -163,7 +163,7 @@ class ConnectionForm:
         after = self.kind.destination(self.details.cleaned_data)
         if self._stored is not None and not has_changed(self.kind, self._stored, after):
             return True
-        self._after, self._asked = after, ask
+        self._after, self._checked = after, ask
         if not ask:
             return True
         try:
@@ -184,4 +184,4 @@ class ConnectionForm:
         if self.connection is not None:
             return change(self.connection, label, self._after)
         assert self._after is not None  # noqa: S101 - a new one always has a destination
-        return add(self.user, self.kind, self._after, label, checked=self._asked, connection_id=made_as)
+        return add(self.user, self.kind, self._after, label, checked=self._checked, connection_id=made_as)

@@ -139,8 +139,8 @@ def _limited(response: Response, document: Mapping[str, Any]) -> Later | None:
         return None
     if after is None:
         reset = headers.get("X-RateLimit-Reset", "")
-        is_known = used_up and re.fullmatch(r"[0-9]{1,12}", reset)
-        after = max(1.0, int(reset) - time.time()) if is_known else _PAUSE
+        has_reset = used_up and re.fullmatch(r"[0-9]{1,12}", reset)
+        after = max(1.0, int(reset) - time.time()) if has_reset else _PAUSE
     return Later(Reason(GitHubCode.LIMITED), after)
 
 

@@ -75,7 +75,7 @@ class Feed(AddressKind):
             return Nothing(_evidence(value, FeedCode.FIRST, host=host, count=len(entries)), memory)
         if not new:
             silent = Nothing(_evidence(value, FeedCode.NOTHING_NEW, host=host), memory)
-            return silence.told(silent, before, pause)
+            return silence.noted(silent, before, pause)
         words = {
             "count": str(len(new)),
             "feed": value["title"] or host,

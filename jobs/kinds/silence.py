@@ -26,8 +26,8 @@ def follow(stored: Mapping[str, Any] | None, now: datetime, *, brings: bool) -> 
     return {**stored, "told": stored["told"] or silent >= timedelta(days=stored["days"])}
 
 
-def told(decision: Nothing, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> Nothing:
-    """With its record of a silence that is told; the person hears of it once."""
+def noted(decision: Nothing, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> Nothing:
+    """Return the decision with its record of a silence; the person is notified of it once."""
     if not after or not after["told"]:
         return decision
     reason = decision.reason.then(Reason(JobCode.SILENT, silent_since=after["since"]))

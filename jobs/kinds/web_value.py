@@ -29,7 +29,7 @@ _IS = {
     "equals": gettext_lazy("exactly"),
     "contains": gettext_lazy("containing"),
 }
-_NOT_ASKED = (JobCode.UNREADABLE_PAYLOAD, JobCode.OTHER_HOST)
+_NOT_CHECKED = (JobCode.UNREADABLE_PAYLOAD, JobCode.OTHER_HOST)
 _ANSWERED = (JobCode.TOO_LARGE, JobCode.COMPRESSED)
 _LONGEST_WORD = 1_000
 _LONGEST_EVIDENCE = 200
@@ -175,7 +175,7 @@ class WebValue(AddressKind):
                 raise
             return failure.reason
         except Unfit as unfit:
-            if unfit.answer.reason.code in _NOT_ASKED:
+            if unfit.answer.reason.code in _NOT_CHECKED:
                 raise
             return None if unfit.answer.reason.code in _ANSWERED else unfit.answer.reason
         return None
@@ -193,7 +193,7 @@ def _decide_reachable(ask: Ask, watch: Watch, why: Any) -> Say | Nothing:
     host, memory = host_of(ask.payload), {"holds": why is not None}
     if why is None:
         return Nothing(Reason(WebValueCode.REACHABLE, host=host), memory)
-    if _held(ask) and not watch.always:
+    if _did_hold(ask) and not watch.always:
         return Nothing(Reason(WebValueCode.STILL_UNREACHABLE, host=host, why=why), memory)
     words = {
         "label": _name(ask),
@@ -206,13 +206,13 @@ def _decide_reachable(ask: Ask, watch: Watch, why: Any) -> Say | Nothing:
 
 def _decide_state(ask: Ask, watch: Watch, value: Mapping[str, Any]) -> Say | Nothing:
     """Once when it begins to hold, also at the first check of a limit; or at every check at which it holds."""
-    holds, asked = _holds(watch, value), f"{watch.condition} {watch.limit}"
+    holds, condition = _holds(watch, value), f"{watch.condition} {watch.limit}"
     # Memories of before have no `asked`.
-    held_before = _held(ask) and ask.memory.get("asked", asked) == asked
-    memory = {"holds": holds, "asked": asked, **value}
-    code = WebValueCode.DOES_NOT_HOLD if not holds else WebValueCode.STILL_HOLDS if held_before else WebValueCode.HOLDS
+    did_hold = _did_hold(ask) and ask.memory.get("asked", condition) == condition
+    memory = {"holds": holds, "asked": condition, **value}
+    code = WebValueCode.DOES_NOT_HOLD if not holds else WebValueCode.STILL_HOLDS if did_hold else WebValueCode.HOLDS
     reason = _reason(code, ask, value, condition=watch.condition, limit=watch.limit)
-    if not holds or (held_before and not watch.always):
+    if not holds or (did_hold and not watch.always):
         return Nothing(reason, memory)
     return Say(reason, _words(ask, value, ask.memory), memory)
 
@@ -255,7 +255,7 @@ def _reaches(watch: Watch, now: Decimal, base: Decimal) -> bool:
     return moved > 0 and moved * 100 >= limit * abs(base)
 
 
-def _held(ask: Ask) -> bool:
+def _did_hold(ask: Ask) -> bool:
     return bool(ask.memory and ask.memory.get("holds"))
 
 

@@ -225,18 +225,18 @@ def _after(text: str, match: re.Match[str]) -> re.Match[str] | None:
 
     Of "19,99 €24,99 €" it is the first number's, of "10 €19.99" the next one's.
     """
-    if (found := _AFTER.match(text, match.end())) is None:
+    if (unit := _AFTER.match(text, match.end())) is None:
         return None
-    is_next_ones = found["next"] and not _CENTS_END.search(match["digits"])
-    if is_next_ones and not text.startswith(found["unit"], found.end("next")):
+    is_next_ones = unit["next"] and not _CENTS_END.search(match["digits"])
+    if is_next_ones and not text.startswith(unit["unit"], unit.end("next")):
         return None
-    if found["until"] is None:
-        return found
+    if unit["until"] is None:
+        return unit
     before = text[max(0, match.start("digits") - 30) : match.start("digits")]
     if not match["digits"].isdigit() or _NAME.search(before) is None:
-        return found
-    first, last = int(match["digits"]), int(re.split("[.,]", found["until"])[0])
-    return found if first < last <= 3 * first else None
+        return unit
+    first, last = int(match["digits"]), int(re.split("[.,]", unit["until"])[0])
+    return unit if first < last <= 3 * first else None
 
 
 def _mark_of(digits: str, unit: str, language: str) -> tuple[str, bool]:
@@ -245,18 +245,18 @@ def _mark_of(digits: str, unit: str, language: str) -> tuple[str, bool]:
         return "", True
     written = "." if "." in digits else ","
     thousands = {".": ",", ",": "."}[written]
-    by_language = _known(_OF_LANGUAGES, language) or _known(_OF_LANGUAGES, language[:2])
+    by_language = _mark_for(_OF_LANGUAGES, language) or _mark_for(_OF_LANGUAGES, language[:2])
     if unit in _OF_THREE[written]:
         return written, True
     if not re.fullmatch(f"{_CODES}|kr|[$¥]|UZS|IR[RT]", unit):
         return by_language or (thousands if written == "," else written), bool(by_language)
     # Prices of three decimals are rare.
-    marks = {_known(_OF_CURRENCIES, unit), by_language} - {""}
+    marks = {_mark_for(_OF_CURRENCIES, unit), by_language} - {""}
     is_fraction = by_language == written and marks == {written}
     return written if is_fraction else thousands, marks == {thousands}
 
 
-def _known(marks: Mapping[str, str], name: str) -> str:
+def _mark_for(marks: Mapping[str, str], name: str) -> str:
     return next((mark for mark, names in marks.items() if name in names.split()), "")
 
 

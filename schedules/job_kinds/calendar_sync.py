@@ -181,7 +181,7 @@ class CalendarSync(JobKind):
         effect = partial(apply, ask, written, ended, memory) if changes else None
         if ask.payload.get("tell") and any(compared.counts.values()):
             return Say(reason, compared.placeholders(), memory, effect=effect, changes_reminders=changes)
-        return silence.told(Nothing(reason, memory, effect, changes_reminders=changes), was_silent, memory["silence"])
+        return silence.noted(Nothing(reason, memory, effect, changes_reminders=changes), was_silent, memory["silence"])
 
 
 def _reminder_times(payload: Mapping[str, Any]) -> ReminderTimes | None:

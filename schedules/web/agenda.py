@@ -47,7 +47,7 @@ class Row:
     state: str
     channels: Sequence[Channel] = ()
     holiday: str = ""
-    held: str = ""
+    held_until: str = ""
     is_snoozed: bool = False
     slot: str = ""
     """The time as addresses have it, of what can be moved."""
@@ -177,8 +177,8 @@ def _arrived(notifications: Iterable[UUID]) -> set[UUID]:
 def _awaiting(user: User) -> dict[str, object]:
     """The reminders that have no next time before they are done."""
     rows = Schedule.objects.for_user(user).filter(next_fire_at=None, state=Schedule.State.AWAITING)
-    found = list(rows.order_by("-id")[: _AWAITING + 1])
-    return {"awaiting": found[:_AWAITING], "awaiting_more": len(found) > _AWAITING}
+    awaiting = list(rows.order_by("-id")[: _AWAITING + 1])
+    return {"awaiting": awaiting[:_AWAITING], "awaiting_more": len(awaiting) > _AWAITING}
 
 
 def _moved(request: PersonRequest) -> dict[str, object]:

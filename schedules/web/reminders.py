@@ -116,7 +116,7 @@ def _row(schedule: Schedule, last: Notification | None, check: Check | None, hol
         "when": schedule.brief(schedule.user.time_zone),
         "snoozed": is_snoozed(schedule, timezone.now()),
         "holiday": holiday and holiday.text,
-        "held": None if slot is None or holiday else QuietHours.of(schedule).wait(slot),
+        "held_until": None if slot is None or holiday else QuietHours.of(schedule).wait(slot),
     }
 
 

@@ -84,13 +84,13 @@ def timed(title: str, body: str, key: str, form: TimingForm, line: int) -> Item:
     return Item(title, key, Fate.NEW, values, timetable.next_after(form.now, form.work), line=line)
 
 
-def plan(user: User, found: Sequence[Item]) -> list[Item]:
+def plan(user: User, items: Sequence[Item]) -> list[Item]:
     """Return the result for each entry: new reminders first, the soonest of them first."""
-    ids = [_id(user, item.key) for item in found]
+    ids = [_id(user, item.key) for item in items]
     imported = set(Schedule.objects.for_user(user).filter(id__in=ids).values_list("id", flat=True))
-    first = {item.key: item for item in reversed(found)}
+    first = {item.key: item for item in reversed(items)}
     new, others = [], []
-    for item in found:
+    for item in items:
         if item.fate is not Fate.NEW:
             others.append(item)
         elif first[item.key] is not item:

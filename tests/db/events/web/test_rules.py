@@ -24,7 +24,7 @@ def test_the_list_says_what_each_listens_to_and_whether_it_rang(browser: Client,
     make_rule(make_user(), name="Theirs")
     happen(ada)
     rows = browser.get("/rules/").context["rows"]
-    assert [(row["rule"].name, row["listens_to"], row["rule"].rang is None) for row in rows] == [
+    assert [(row["rule"].name, row["listens_to"], row["rule"].sent_at is None) for row in rows] == [
         ("Off", "order.*", True),
         ("Any", "any event from shop", False),
     ]

@@ -100,9 +100,10 @@ def test_a_row_says_what_holds_it(noon: None, browser: Client, ada: User) -> Non
     once(ada, "2026-06-03T23:30", channels=email)
     snoozed = once(ada, "2026-06-05T10:00", channels=email)
     editing.snooze(snoozed.id, NOON + timedelta(hours=1), NOON)
-    held, other = rows(browser, "/reminders/week/")
-    assert (held.held, held.is_snoozed, [channel.provider for channel in held.channels]) == ("07:00", False, ["email"])
-    assert (other.held, other.slot) == ("", "2026-06-05T08:00:00.000000Z")
+    quiet, other = rows(browser, "/reminders/week/")
+    assert (quiet.held_until, quiet.is_snoozed) == ("07:00", False)
+    assert [channel.provider for channel in quiet.channels] == ["email"]
+    assert (other.held_until, other.slot) == ("", "2026-06-05T08:00:00.000000Z")
 
 
 def test_a_row_says_that_a_holiday_keeps_it_silent(noon: None, browser: Client, ada: User) -> None:
