@@ -315,7 +315,7 @@ def test_a_package_is_counted_and_installed_only_if_its_file_has_the_pinned_hash
     (checkout / "requirements.txt").write_text(f"{pinned} --hash=sha256:{digest}\n")
     status, lines = run("script/hello", cwd=checkout)
     assert (status, lines[-1]) == (0, "42")
-    assert re.search(r"1 of 1: harmless_thing| \+ harmless-thing==1\.0", "\n".join(lines))  # of pip, or of uv
+    assert re.search(r": harmless_thing| \+ harmless-thing==1\.0", "\n".join(lines))  # of pip, or of uv
 
 
 def test_a_machine_without_python_3_11_gets_an_error_of_one_line(tmp_path: Path) -> None:
