@@ -1,7 +1,7 @@
 """The meaning of a line: a time, an interval, a repetition or a cron expression, within a window."""
 
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, datetime, time, timedelta
 
 from django.utils.translation import gettext as _
 
@@ -15,8 +15,7 @@ from schedules.rules.words import DAYS
 _MINUTE = timedelta(minutes=1)
 _DAY = timedelta(days=1)
 _MORNING_BEGINS = "05:00"
-# Digits and ":" as Chinese and Japanese keyboards write them, also those between "-" and ":".
-_NARROW = {wide: wide - 0xFEE0 for wide in range(0xFF0D, 0xFF1B)}
+_NARROW = {wide: wide - 0xFEE0 for wide in range(0xFF0D, 0xFF1B)}  # the wide "-" to ":" of East Asia's keyboards
 # The fields of a sentence that do not go together with one.
 _EXCLUDED = {
     "wait": ("day", "every", "shorthand", "ends", "starts"),
@@ -141,9 +140,9 @@ class _Meaning:
         if day == Day(day=-1):
             day = Day(exact=day.next(self.now))  # of this month, even on its last evening
         moment = datetime.combine(day.next(self.now, at), at)
-        if (day.month, day.day) == (self.now.month, self.now.day) and moment.year > self.now.year and not day.year:
+        if (day.month, day.day, day.year) == (self.now.month, self.now.day, 0) and moment.year > self.now.year:
             raise NotUnderstood("passed", sentence.timing)
-        if (day.month, day.day) == (2, 29) and not day.year and moment - self.now > timedelta(days=366):
+        if (day.month, day.day, day.year) == (2, 29, 0) and moment - self.now > timedelta(days=366):
             raise NotUnderstood("date", sentence.spans["day"].text)
         return self._certain(day, moment)
 
@@ -257,7 +256,7 @@ class _Meaning:
             raise NotUnderstood("two-days", self.sentence.timing)
         at = self._time().time
         if day is None:
-            begins = self._begin() or self.now
+            begins = self._limit("starts", self.now + civil.TICK) or self.now
             weekdays = (begins.weekday(),) if unit == "weeks" else ()
             return Day(day=begins.day, month=begins.month, weekdays=weekdays).repetition(unit, number, at)
         if unit in ("months", "years") and day.weekdays:
@@ -316,8 +315,7 @@ class _Meaning:
             first = datetime.combine(sentence.within.next(self.now.replace(day=1)), time())
             starts, ends = max(starts or self.now, first), later(first, [(1, "months")]) - _MINUTE
         since = starts or self.now
-        if sentence.ends:
-            ends = self._end(sentence.ends, since)
+        ends = self._limit("ends", since) or ends
         if sentence.lasts:
             if ends:
                 raise NotUnderstood("two-ends", sentence.timing)
@@ -328,7 +326,7 @@ class _Meaning:
 
     def _starts(self) -> datetime | None:
         """Without a day, steps of months or years begin one step from now."""
-        starts, day = self._begin(), self.sentence.day
+        starts, day = self._limit("starts", self.now + civil.TICK), self.sentence.day
         if starts or day:
             return day.in_quarter(self.now) if day and not starts and self.sentence.is_quarterly else starts
         number, unit = self.sentence.every or (1, "")
@@ -336,23 +334,17 @@ class _Meaning:
             return None
         return datetime.combine(later(self.now, [(number, unit)]).date(), time())
 
-    def _begin(self) -> datetime | None:
-        starts = self.sentence.starts
-        if isinstance(starts, Clock):
-            self._check_half("starts", (starts,), (starts,))
-            return self._first(starts.time)
-        if starts:
-            self._check_weekday(starts, starts.next(self.now))
-        return datetime.combine(starts.next(self.now), time()) if starts else None
-
-    def _check_weekday(self, day: Day, on: date) -> None:
-        if day.named_weekday not in (None, on.weekday()):
+    def _limit(self, name: str, since: datetime) -> datetime | None:
+        """When it "starts" or "ends"."""
+        limit = getattr(self.sentence, name)
+        if isinstance(limit, Clock):
+            self._check_half(name, (limit,), (limit,))
+            return self._first(limit.time, since)
+        if limit is None:
+            return None
+        on = limit.next(since)
+        if limit.named_weekday not in (None, on.weekday()):
             raise NotUnderstood("which-day", self.sentence.timing)
-
-    def _end(self, ends: Day | Clock, since: datetime) -> datetime:
-        if isinstance(ends, Clock):
-            self._check_half("ends", (ends,), (ends,))
-            return self._first(ends.time, since)
-        self._check_weekday(ends, ends.next(since))
-        last = ends.next(since) - timedelta(days=ends.is_month)
-        return datetime.combine(last, LAST_MINUTE)
+        if name == "starts":
+            return datetime.combine(on, time())
+        return datetime.combine(on - timedelta(days=limit.is_month), LAST_MINUTE)

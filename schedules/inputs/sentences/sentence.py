@@ -11,7 +11,7 @@ from schedules.inputs.sentences import unused_words
 from schedules.inputs.sentences.days import ELAPSED, Clock, Day, Piece, Step, Times
 from schedules.inputs.sentences.grammar import grammar
 from schedules.inputs.sentences.hints import NotUnderstood
-from schedules.inputs.sentences.pieces import lexicon, pieces
+from schedules.inputs.sentences.pieces import Lexicon, lexicon, pieces
 
 LONGEST = 300
 # What a line may have once: the field of a kind, and the hint for a second value.
@@ -73,7 +73,8 @@ class Sentence:
     early: tuple[int, ...] = ()
 
     def __init__(self, line: str, now: datetime, language: str) -> None:
-        self.line, self.now, self.words = line, now, lexicon(language)
+        self.line, self.now = line, now
+        self.words: Lexicon = lexicon(language)
         self.spans: dict[str, Piece] = {}
         self.pieces, self._aside = grammar(language).reduced(pieces(line, language), line, now.date())
         self._take_zones()

@@ -50,7 +50,7 @@ def _refusal(code: str, at: int, sentence: Sentence) -> NotUnderstood:
     """With both dates as choices, where day and month can be exchanged."""
     piece, *after = sentence.pieces[at : at + 2]
     if code == "amount" and (bare := _bare(sentence.pieces[at - 1])):
-        return _amount(sentence.pieces[at - 1], *bare.groups(), piece, sentence)
+        return _amount(sentence.pieces[at - 1], bare, piece, sentence)
     last = after[0] if after and piece.kinds.keys() & {"every", "near"} else piece
     dates = sorted({day.next(sentence.now) for day in piece.kinds["slashed"]}) if code == "slashes" else []
     choices = [(words.day(one), one) for one in dates if one >= sentence.now.date()]
@@ -58,13 +58,13 @@ def _refusal(code: str, at: int, sentence: Sentence) -> NotUnderstood:
     return sentence.which(code, replace(piece, end=last.end, text=text), choices)
 
 
-def _amount(time: Piece, hour: str, number: str, counted: Piece, sentence: Sentence) -> NotUnderstood:
+def _amount(time: Piece, bare: re.Match[str], counted: Piece, sentence: Sentence) -> NotUnderstood:
     """Asks whether the number is that of a time or of what follows."""
     word, clock = _word(counted, sentence), time.kinds["time"][-1]
     end = counted.start + len(word)
-    others = hour if "," in hour else ""
+    others = bare[1] if "," in bare[1] else ""
     choices = [] if clock.is_unclear else [(f"{clock.time:%H:%M}", f"{others}{clock.time:%H:%M} {word}")]
-    choices.append((f"{number} {word}", f'{hour}"{number} {word}"'))
+    choices.append((f"{bare[2]} {word}", f'{bare[1]}"{bare[2]} {word}"'))
     return sentence.which("amount", replace(time, end=end, text=sentence.line[time.start : end]), choices)
 
 
