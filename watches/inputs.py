@@ -150,8 +150,7 @@ class WatchForm(EditForm, ChannelsForm, NagForm, TimingForm):
         if not self.is_typed:
             self.initial = _first(user, now) if watch is None else _stored(watch, now)
         self._user, self._watch, self.is_new = user, watch, watch is None
-        origin, order = (None, []) if watch is None else (watch.id, watch.channel_order)
-        self._watches = self.offer_channels(user, origin, order, "watches_watch", also)
+        self._watches = self.offer_channels(user, "watches_watch", watch, also)
         own = cast(ChannelsField, self.fields["channels"]).own
         self.offer_nag_channels(own, [] if watch is None else watch.nag_channel_ids, self.is_typed)
 

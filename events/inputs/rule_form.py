@@ -176,8 +176,7 @@ class RuleForm(EditForm, ChannelsForm):
             initial = {name: getattr(rule, name) for name in (*PLAIN, "version")}
         super().__init__(data, initial=initial)
         self._user, self._rule, self.is_new = user, rule, rule is None
-        origin, order = (None, []) if rule is None else (rule.id, rule.channel_order)
-        self._rules = self.offer_channels(user, origin, order, "events_rule", also)
+        self._rules = self.offer_channels(user, "events_rule", rule, also)
 
     def clean_conditions(self) -> list[dict[str, Any]]:
         """A page sends texts: a number that a program has stored, and that still reads the same, stays one."""

@@ -136,14 +136,13 @@ class ChannelsForm(TypedForm):
         help_text=gettext_lazy("Then the next channel is tried. Empty: only after a failure."),
     )
 
-    def offer_channels(
-        self, user: User, origin: UUID | None, order: Sequence[UUID], table: str, also: Iterable[UUID] = ()
-    ) -> int:
-        """Offer the person's channels with a position field for each; those of `origin`, a row of `table`, are chosen.
+    def offer_channels(self, user: User, table: str, stored: Any = None, also: Iterable[UUID] = ()) -> int:
+        """Offer the person's channels with a position field for each; those of `stored`, a row of `table`, are chosen.
 
         Without one, those for new ones are. `also` are offered even if they do not work yet. Returns how many rows of
         `table` the person has that are not deleted.
         """
+        origin, order = (None, []) if stored is None else (stored.id, stored.channel_order)
         values = {"user": user.pk, "status": STATUS, "origin": origin, "also": [*also]}
         statement = _OFFERED.format(table=table, name=table.rpartition("_")[2])
         rows = postgres.execute(statement, values).fetchall()

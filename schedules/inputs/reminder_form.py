@@ -29,7 +29,7 @@ from schedules.inputs.nag_form import NagForm
 from schedules.inputs.timing_form import first_values, typed
 from schedules.models import Schedule
 from schedules.parts import tags, words
-from schedules.rules import InvalidRule, early
+from schedules.rules import InvalidRule, Timetable, early
 
 LONGEST_GRACE = 7 * 24 * 3600  # seconds
 LONGEST_SPREAD = 24 * 3600  # seconds
@@ -148,8 +148,7 @@ class ReminderForm(JobForm, ChannelsForm, LateForm, NagForm, AudienceForm):
             self.initial = _first(user, now, filled) if schedule is None else _stored(schedule, user, now)
         self.user = user
         self.is_new = schedule is None
-        origin, order = (None, []) if schedule is None else (schedule.id, schedule.channel_order)
-        self._schedules = self.offer_channels(user, origin, order, "schedules_schedule", also)
+        self._schedules = self.offer_channels(user, "schedules_schedule", schedule, also)
         own = cast(ChannelsField, self.fields["channels"]).own
         self.offer_nag_channels(own, [] if schedule is None else schedule.nag_channel_ids, self.is_typed)
         self.offer_audiences(user, schedule)
@@ -199,8 +198,13 @@ class ReminderForm(JobForm, ChannelsForm, LateForm, NagForm, AudienceForm):
         elif cleaned.get("after_done") and self.job is not None:
             text = _("A reminder that checks first may send nothing to press “Done” for. Untick this.")
             refuse(self, "after_done", "checks_first", text)
-        if cleaned.get("early"):
-            self._check_early(cleaned["early"])
+        if cleaned.get("early") and self.job is not None:
+            text = _(
+                "A reminder that checks first knows only at its time whether it has something to say. Leave this empty."
+            )
+            refuse(self, "early", "checks_first", text)
+        elif cleaned.get("early") and self.timetable is not None:
+            self._check_early(cleaned["early"], self.timetable)
         return cleaned
 
     def _clear_channels(self) -> None:
@@ -211,27 +215,20 @@ class ReminderForm(JobForm, ChannelsForm, LateForm, NagForm, AudienceForm):
         self.clear_order()
         self.clear_nag()
 
-    def _check_early(self, minutes: Sequence[int]) -> None:
+    def _check_early(self, minutes: Sequence[int], timetable: Timetable) -> None:
         """Refuse what would never ring."""
-        if self.job is not None:
-            text = _(
-                "A reminder that checks first knows only at its time whether it has something to say. Leave this empty."
-            )
-            refuse(self, "early", "checks_first", text)
-        elif self.timetable is not None:
-            try:
-                slots = list(islice(self.timetable.after(self.now, self.work), _TIMES_CHECKED))
-            except InvalidRule as error:
-                self.refuse(error)
-                return
-            zone = self.timetable.rule.zone
-            firsts = [self.now] if self.is_new else []
-            gaps = [*zip(firsts, slots, strict=False), *pairwise(slots)]
-            never = [one for one in minutes if gaps and not any(early.before(b, one, zone) > a for a, b in gaps)]
-            if never:
-                text = _("It comes again sooner than “%(time)s”. Enter less.")
-                text = text if len(slots) > 1 else _("“%(time)s” before it has passed. Leave it out.")
-                refuse(self, "early", "never", text % {"time": early.length(never[0])})
+        try:
+            slots = list(islice(timetable.after(self.now, self.work), _TIMES_CHECKED))
+        except InvalidRule as error:
+            self.refuse(error)
+            return
+        gaps = [*pairwise([self.now, *slots] if self.is_new else slots)]
+        zone = timetable.rule.zone
+        never = [one for one in minutes if gaps and not any(early.before(b, one, zone) > a for a, b in gaps)]
+        if never:
+            text = _("It comes again sooner than “%(time)s”. Enter less.")
+            text = text if len(slots) > 1 else _("“%(time)s” before it has passed. Leave it out.")
+            refuse(self, "early", "never", text % {"time": early.length(never[0])})
 
     def ordered(self) -> list[Channel]:
         return [] if self.is_for_audience else super().ordered()

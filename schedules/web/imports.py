@@ -71,7 +71,7 @@ class ImportForm(ChannelsForm, CalendarForm):
         if which not in (Format.CALENDAR, Format.TICKTICK):
             for name in _TIMES:
                 del self.fields[name]
-        self.offer_channels(user, None, (), "schedules_schedule")
+        self.offer_channels(user, "schedules_schedule")
 
     def times(self) -> ReminderTimes:
         """Those of a valid form, or the first ones where nobody has sent it yet."""

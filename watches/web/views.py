@@ -154,7 +154,7 @@ class ImportForm(ChannelsForm):
 
     def __init__(self, data: Any, user: User) -> None:
         super().__init__(data)
-        self.offer_channels(user, None, (), "watches_watch")
+        self.offer_channels(user, "watches_watch")
 
     def sent(self) -> dict[str, Any]:
         """The channels of a valid form and their order, for the form of each watch."""
