@@ -170,10 +170,7 @@ class _Reader:
             rules = rules or [calendar_rules.ONCE]
         if not rules:
             return
-        if (year := start.civil.year) < _EARLIEST and not any("COUNT" in rule.upper() for rule in rules):
-            later = year + _ERA * -((year - _EARLIEST) // _ERA)
-            later -= _CENTURY * max(0, -((self._now.year - later) // _CENTURY))
-            start.at = f"{later:04}{start.at[4:]}"
+        self._bring_near(start, rules)
         where = self._clock(start, rules)
         written = self._moment(*properties.start_of(component))
         if written.zone not in ("", None, "UTC", CONVERTED):
@@ -181,6 +178,12 @@ class _Reader:
         event.rules, to_expand = calendar_rules.plain(rules, start.civil, is_date=start.is_date, where=where)
         if start.zone == CONVERTED or to_expand:
             self._expand(event, component, start, to_expand)
+
+    def _bring_near(self, start: Moment, rules: list[str]) -> None:
+        if (year := start.civil.year) < _EARLIEST and not any("COUNT" in rule.upper() for rule in rules):
+            later = year + _ERA * -((year - _EARLIEST) // _ERA)
+            later -= _CENTURY * max(0, -((self._now.year - later) // _CENTURY))
+            start.at = f"{later:04}{start.at[4:]}"
 
     def _clock(self, start: Moment, rules: list[str]) -> ZoneInfo | None:
         """The calendar's own zone. As Google means it, what repeats in UTC does so on its clock, and starts on it."""

@@ -74,10 +74,14 @@ def read(raw: bytes, content_type: str) -> Component:
             ended |= _end(line.partition(":")[2].strip().upper(), open_components)
         elif match := (_TIME_LINE.fullmatch(line) if name in TIMES else None) or _LINE.fullmatch(line):
             open_components[-1].properties.setdefault(name, []).append((match[1], match[2]))
+    if not _is_whole(ended, open_components):
+        raise NotACalendar("calendar_cut")
+    return whole
+
+
+def _is_whole(ended: set[str], open_components: list[Component]) -> bool:
     still_open = {one.kind for one in open_components[1:]}
-    if "VCALENDAR" in ended - still_open or (ended & {"VEVENT", "VTODO"} and not still_open):
-        return whole
-    raise NotACalendar("calendar_cut")
+    return "VCALENDAR" in ended - still_open or bool(ended & {"VEVENT", "VTODO"} and not still_open)
 
 
 def _continue(component: Component, line: str) -> None:

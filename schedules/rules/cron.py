@@ -20,7 +20,7 @@ _REACH_FROM = datetime(2000, 1, 1)  # noqa: DTZ001 - civil
 _REACH_DAYS = 50 * 365
 _DAY = timedelta(days=1)
 
-_NUMBERS = re.compile(r"\d+(,\d+)*")
+_NUMBERS, _TIMES = re.compile(r"\d+(,\d+)*"), re.compile(r"\d+ \d+(,\d+)*")
 _EVERY = re.compile(r"\*(?:/(\d+))?")
 
 
@@ -128,17 +128,15 @@ def _common(minute: str, hour: str, day: str, month: str, weekday: str) -> str:
     """ "" for one that is not common."""
     if month != "*":
         return ""
-    if minute.isdigit() and _NUMBERS.fullmatch(hour):
+    if _TIMES.fullmatch(f"{minute} {hour}"):
         times = [f"{time(int(one), int(minute)):%H:%M}" for one in hour.split(",")]
         days = _days(day, weekday)
         return words.at(days, *times) if days else ""
     if (day, weekday) != ("*", "*"):
         return ""
-    if hour == "*" and (match := _EVERY.fullmatch(minute)):
-        return words.every(int(match[1] or 1), "minute")
-    if minute == "0" and (match := _EVERY.fullmatch(hour)):
-        return words.every(int(match[1] or 1), "hour")
-    return ""
+    unit, often = ("hour", hour) if minute == "0" else ("minute", minute if hour == "*" else "")
+    match = _EVERY.fullmatch(often)
+    return words.every(int(match[1] or 1), unit) if match else ""
 
 
 def _days(day: str, weekday: str) -> str:

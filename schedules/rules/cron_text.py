@@ -92,12 +92,18 @@ def _read_term(field: _Field, written: str) -> tuple[str, str]:
     if not (match := _TERM.fullmatch(written)):
         raise ValueError(written)
     step = int(match["step"] or 1)
-    if match["first"] is None:
-        # Keep the star: by it, cronsim decides whether day of month and day of week must both match.
-        if step == 1:
-            return "*", "*"
-        term, listed = f"*/{step}", _values(field, field.lowest, field.highest, step)
-        return term, term if _is_even(field, step, listed.count(",") + 1) else listed
+    return _read_star(field, step) if match["first"] is None else _read_range(field, match, step)
+
+
+def _read_star(field: _Field, step: int) -> tuple[str, str]:
+    """Keep the star: by it, cronsim decides whether day of month and day of week must both match."""
+    if step == 1:
+        return "*", "*"
+    term, listed = f"*/{step}", _values(field, field.lowest, field.highest, step)
+    return term, term if _is_even(field, step, listed.count(",") + 1) else listed
+
+
+def _read_range(field: _Field, match: re.Match[str], step: int) -> tuple[str, str]:
     first = _number(field, match["first"])
     if match["last"]:
         last = _number(field, match["last"])

@@ -90,6 +90,12 @@ class Repetition:
         """ "On the last Friday of every month at 16:00"."""
         return words.at(self._described(), f"{self.time:%H:%M}")
 
+    def _which_day(self) -> str:
+        if not self.nth:
+            return words.day_of_month(self.day)
+        day = pgettext("first, second …", "weekday") if self.weekday == WORKDAY else words.weekday(self.weekday)
+        return str(words.NTH[self.nth] % {"day": day})
+
     def _described(self) -> str:
         often = words.every(self.interval, UNITS[self.frequency])
         if self.frequency == "DAILY":
@@ -99,11 +105,7 @@ class Repetition:
                 return words.each(self.days)
             days = words.listed([words.weekday(day) for day in self.days])
             return _("%(rule)s on %(days)s") % {"rule": often, "days": days}
-        if self.nth:
-            day = pgettext("first, second …", "weekday") if self.weekday == WORKDAY else words.weekday(self.weekday)
-            which = str(words.NTH[self.nth] % {"day": day})
-        else:
-            which = words.day_of_month(self.day)
+        which = self._which_day()
         if self.frequency == "YEARLY":
             parts = {"rule": often, "which": which, "month": words.month(self.month)}
             rule = _("%(rule)s on %(which)s of %(month)s") % parts

@@ -171,18 +171,19 @@ def _rule(given: dict[str, str], start: datetime, timezone: str, work: Work) -> 
         raise _wrong("rrule_frequency", frequencies=", ".join(_FREQUENCIES))
     if (week_start := given.pop("WKST", "MO")) not in WEEKDAYS:
         raise _wrong("rrule_week_start")
-    until, count, by_day = (given.pop(name, None) for name in ("UNTIL", "COUNT", "BYDAY"))
-    if until is not None and count is not None:
+    if {"UNTIL", "COUNT"} <= given.keys():
         raise _wrong("rrule_count_and_until")
+    until, count, by_day = given.pop("UNTIL", None), given.pop("COUNT", None), given.pop("BYDAY", None)
     interval = _number("INTERVAL", given.pop("INTERVAL", "1"), 1, _LONGEST_INTERVAL)
     lists: dict[str, Any] = {_LISTS[part][0]: _list(part, value, frequency) for part, value in given.items()}
-    if lists.keys() == {"positions"} and by_day is None:
+    if by_day is not None:
+        lists["days"] = _by_day(by_day, frequency)
+    if lists.keys() == {"positions"}:
         raise _wrong("rrule_position")
     rule = CalendarRule(
         start,
         frequency,
         interval,
-        days=() if by_day is None else _by_day(by_day, frequency),
         week_start=WEEKDAYS.index(week_start),
         until=civil.LAST if until is None else _civil(until, timezone, time.max),
         **lists,
