@@ -3,11 +3,13 @@
 import re
 from contextlib import nullcontext
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 from allauth.account.adapter import get_adapter
 from django.conf import settings
 from django.contrib import messages
+from django.forms import all_valid
 from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
@@ -127,7 +129,8 @@ def on_call(request: PersonRequest, team_id: int) -> HttpResponse:
     """The order of who is on call, its overrides, and who is on call in the next two weeks."""
     own, now = _membership(request, team_id), timezone.now()
     act = request.POST.get("act", "")
-    order = request.POST if act == "order" else None
+    of_act: dict[str, Any] = {act: request.POST}
+    order = of_act.get("order")
     if request.method == "POST":
         acting.require_change(own)
     with timezone.override(own.team.zone), lock_user(own.team) if act else nullcontext():
@@ -135,18 +138,15 @@ def on_call(request: PersonRequest, team_id: int) -> HttpResponse:
         form = OnCallForm(order, instance=stored)
         members = teams.recipients(own.team_id).select_related("person").order_by("call_place", "id")
         turns = [TurnForm(order, instance=member, prefix=str(member.id)) for member in members]
-        override = OverrideForm(request.POST if act == "override" else None, own.team)
-        done = ""
-        if act == "order" and all([form.is_valid(), *(turn.is_valid() for turn in turns)]):
-            for part in (form, *turns):
-                part.save()
-            done = _("The order is saved.")
-        elif act == "override" and override.is_valid():
-            override.save()
-            done = _("The change is saved.")
-        elif request.method == "POST" and act not in ("order", "override"):
-            done = _remove_override(own.team, request.POST.get("override", "") if act == "remove" else "")
-        if done:
+        override = OverrideForm(of_act.get("override"), own.team)
+        saving: dict[str, tuple[Any, str]] = {"order": ([form, *turns], _("The order is saved."))}
+        saving |= {"override": ([override], _("The change is saved."))}
+        forms, done = saving.get(act, ([], ""))
+        if not forms and request.method == "POST":
+            done = _remove_override(own.team, of_act.get("remove", {}).get("override", ""))
+        if done and all_valid(forms):
+            for one in forms:
+                one.save()
             messages.success(request, done)
             return redirect("people:team-on-call", team_id)
         shown = {"own": own, "form": form, "turns": turns, "override": override, **_coming(own.team, now)}
