@@ -76,11 +76,15 @@ def add_at(user: User, kind: str, destination: Destination, label: str = "", cha
         channel.hold(destination)
         _check_rights(user, channel.address)
         _reset_verification(channel)
-        # The inbox and the first other channel. A queue is for programs, so its owner chooses it.
-        others = own.for_messages().filter(use_for_new=True).exclude(provider="inbox")
-        channel.use_for_new = not (provider.is_pulled or kind == STATUS or others.exists())
+        channel.use_for_new = _is_for_new(user, kind)
         channel.save(force_insert=True)
         return channel
+
+
+def _is_for_new(user: User, kind: str) -> bool:
+    """The inbox and the first other channel. A queue is for programs, so its owner chooses it."""
+    others = Channel.objects.for_user(user).for_messages().filter(use_for_new=True).exclude(provider="inbox")
+    return not (providers.get(kind).is_pulled or kind == STATUS or others.exists())
 
 
 @receiver([user_signed_up, teams.created])

@@ -106,16 +106,15 @@ def undo(notification_id: UUID) -> Undone | None:
     is open again for all; its members get nothing more of it.
     """
     notification_id, _ = _whole(notification_id)
-    for lock in LOCKS:
-        lock(notification_id)
     series = Notification.objects.filter(id__in=_lock_series(notification_id))
     done = series.filter(acknowledged_at__isnull=False, snoozed_until=None)
     if (notification := done.filter(id=notification_id).first()) is None:
         return None
     first = notification.nag_of or notification.id
     again, late = _stopped(notification, Q(notification__nag_of=first, notification__nagged=0))
-    for rows in (_of_members(*series.values_list("id", flat=True)), done):
-        rows.update(acknowledged_at=None, answered_from="", acknowledged_by="")
+    unanswered: dict[str, Any] = {"acknowledged_at": None, "answered_from": "", "acknowledged_by": ""}
+    _of_members(*series.values_list("id", flat=True)).update(**unanswered)
+    done.update(**unanswered)
     every = F("nag_every") * timedelta(minutes=1)
     going_on = series.filter(nag_every__isnull=False, nagged__lt=F("nag_times"), withdrawn="")
     going_on.update(nag_at=Now() + every)
@@ -155,8 +154,6 @@ def _answer(
 ) -> Notification | None:
     """The notification, of the team for a member's, as it is now; None if it was answered before."""
     notification_id, member = _whole(notification_id)
-    for lock in LOCKS:
-        lock(notification_id)
     series = _lock_series(notification_id)
     who = member or by
     values: dict[str, Any] = {"acknowledged_at": Now(), "snoozed_until": until, "advance_at": None, "nag_at": None}
@@ -185,6 +182,8 @@ def _wake(notification: Notification) -> None:
 
 def _lock_series(notification_id: UUID) -> list[UUID]:
     """Lock the message with all that repeats it, or that it repeats; returns their ids."""
+    for lock in LOCKS:
+        lock(notification_id)
     first = Notification.objects.filter(id=notification_id).values_list("nag_of", flat=True).first() or notification_id
     series = Notification.objects.filter(Q(id=first) | Q(nag_of=first)).order_by("id").select_for_update(no_key=True)
     locked = list(series.values_list("id", "nag_every"))

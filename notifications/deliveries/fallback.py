@@ -29,7 +29,10 @@ from work.reasons import NO_REASON, Reason
 
 BATCH = 500
 
-_FAILED = (Delivery.State.DEAD, Delivery.State.UNKNOWN)
+_FAILED: dict[str, DeliveryCode] = {
+    Delivery.State.DEAD: DeliveryCode.BEFORE_FAILED,
+    Delivery.State.UNKNOWN: DeliveryCode.BEFORE_UNKNOWN,
+}
 _GIVEN_UP = (Delivery.State.CANCELLED, Delivery.State.EXPIRED)
 
 
@@ -52,6 +55,10 @@ class FallbackState(NamedTuple):
     expires_at: datetime | None
     next_id: UUID | None
     next_provider: str | None
+
+    def escalation(self, since: datetime) -> datetime | None:
+        """When the next channel is tried unless somebody has acknowledged; None where that has no time."""
+        return None if self.escalate_after is None else since + timedelta(minutes=self.escalate_after)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,20 +120,20 @@ WITH step AS (
 
 
 def decide(standing: FallbackState) -> Step:
-    every = None if standing.escalate_after is None else timedelta(minutes=standing.escalate_after)
-    later = None if every is None else standing.now + every
+    later = standing.escalation(standing.now)
     is_removed = standing.state == Delivery.State.CANCELLED and standing.reason_code == DeliveryCode.REMOVED
     if standing.next_id is None or (standing.state in _GIVEN_UP and not is_removed):
         return Step(False)
     if standing.state in _FAILED or is_removed:
-        is_unknown = standing.state == Delivery.State.UNKNOWN
-        code = DeliveryCode.BEFORE_UNKNOWN if is_unknown else DeliveryCode.BEFORE_FAILED
+        code = _FAILED.get(standing.state, DeliveryCode.BEFORE_FAILED)
         why = Reason.read(standing.reason_code, standing.reason_params)
         return Step(True, Reason(code, label=standing.label, why=why), later)
-    if every is None:
+    if later is None:
         return Step(False)  # it was sent again meanwhile; the trigger marks it again if that fails too
     if standing.waits_until is not None:
-        return Step(False, next_at=standing.waits_until + every)  # nobody can acknowledge what has not gone out
+        return Step(
+            False, next_at=standing.escalation(standing.waits_until)
+        )  # nobody can acknowledge what has not gone out
     because = Reason(DeliveryCode.NOT_ACKNOWLEDGED, minutes=standing.escalate_after, label=standing.label)
     return Step(True, because, later)
 

@@ -249,15 +249,9 @@ def _until_readable(claim: DeliveryClaim, error: encryption.Unreadable) -> Defer
     return NotStarted(Reason(DeliveryCode.UNREADABLE))
 
 
-def _to_team(claim: DeliveryClaim) -> Answer:
-    if not persist(partial(members.has_reader, claim.person_id)):
-        return Rejected(Reason(DeliveryCode.NOBODY_TO_TELL))
-    return Delivered(before=partial(members.tell, claim.id, claim.claimed_at))
-
-
 # By its provider, what calls no service.
 _INSIDE: dict[str, Callable[[DeliveryClaim], Answer | Cancel | Defer]] = {
-    Team.kind: _to_team,
+    Team.kind: lambda claim: persist(partial(members.to_all, claim.id, claim.person_id, claim.claimed_at)),
     Board.kind: lambda claim: Delivered(before=partial(boards.deliver, claim.channel_id, claim.message)),
     OnCall.kind: lambda claim: persist(partial(members.ask, claim.id, claim.claimed_at)),
 }

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from itertools import groupby
 from operator import attrgetter
 from uuid import UUID
@@ -26,10 +27,12 @@ from work.reasons import Reason
 TEAM = Notification.Origin.TEAM
 
 
-def has_reader(team_id: int | None) -> bool:
-    """Whether a message to all members reaches one of them."""
+def to_all(delivery_id: UUID, team_id: int | None, now: datetime) -> Answer:
+    """Tell all members when the delivery is settled, if that reaches one of them."""
     readers = teams.recipients(team_id).values("person")
-    return Channel.objects.read_by_people().filter(user__in=readers, use_for_new=True).exists()
+    if not Channel.objects.read_by_people().filter(user__in=readers, use_for_new=True).exists():
+        return Rejected(Reason(DeliveryCode.NOBODY_TO_TELL))
+    return Delivered(before=partial(tell, delivery_id, now))
 
 
 def tell(delivery_id: UUID, now: datetime) -> None:
@@ -63,11 +66,12 @@ def ask(delivery_id: UUID, now: datetime) -> Answer | Cancel | Defer:
         return _wait(left, notified[-1].user)
     people = on_call.to_ask(whole.user, now, whole.urgent)
     channels = _channels(people)
-    before = {one.user_id for one in notified}
-    if (person := next((one for one in people if one.pk in channels and one.pk not in before), None)) is None:
-        return Delivered() if notified else Rejected(Reason(DeliveryCode.NOBODY_ON_CALL))
-    publish_after_commit(outbox.record([_new(delivery, whole, person, channels[person.pk], now)]))
-    return _wait(patience, person)
+    left_to_ask = channels.keys() - {one.user_id for one in notified}
+    for person in people:
+        if person.pk in left_to_ask:
+            publish_after_commit(outbox.record([_new(delivery, whole, person, channels[person.pk], now)]))
+            return _wait(patience, person)
+    return Delivered() if notified else Rejected(Reason(DeliveryCode.NOBODY_ON_CALL))
 
 
 def _wait(left: timedelta, person: User) -> Defer:
