@@ -132,16 +132,21 @@ def _sentence(code: str, params: object, depth: int) -> str:
         name: _sentence(str(value.get("code")), value.get("params"), depth - 1) if isinstance(value, Mapping) else value
         for name, value in (params.items() if isinstance(params, Mapping) else ())
     }
-    if code and code not in _CODES and code not in TEXTS:
-        for load in LOADERS:
-            load()
-    if (listed := _CODES.get(code)) is None and code in TEXTS:
+    template = _template(code)
+    if code not in _CODES and code in TEXTS:
         return words(code, given)
-    template = gettext(listed.text) if listed and listed.text else ""
     text = _capitalised(
         _FORMATTER.vformat(template, (), given).strip() or str(given.get("said") or code), template, given
     )
     return f"{text} {given['then']}" if "then" in given else text
+
+
+def _template(code: str) -> str:
+    if code and code not in _CODES and code not in TEXTS:
+        for load in LOADERS:
+            load()
+    listed = _CODES.get(code)
+    return gettext(listed.text) if listed and listed.text else ""
 
 
 def _capitalised(text: str, template: str, given: Mapping[str, Any]) -> str:

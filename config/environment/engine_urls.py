@@ -6,7 +6,8 @@ An option that is unknown, or that one of the libraries would read differently, 
 import os
 import re
 import ssl
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, urlencode
@@ -115,27 +116,21 @@ def redis(value: str) -> str:
     if "sentinel" in parts.scheme:
         problem = "names Sentinels as its host: they are an option, and the host is their name of the primary"
         raise Misconfigured("REDIS_URL", problem, _SENTINELS)
-    is_socket = parts.scheme == "unix" and parts.path and not parts.hostname
-    if not is_socket and not (parts.scheme in {"redis", "rediss"} and parts.hostname):
-        raise Misconfigured("REDIS_URL", "does not start with redis:// or rediss:// and a host", example)
-    if parts.scheme == "unix":
-        number, tls = given.pop("db", "0"), {}
-        example = "unix://:password@/run/redis.sock?db=0"
+    if parts.scheme == "unix" and parts.path and not parts.hostname:
+        number, example = given.pop("db", "0"), "unix://:password@/run/redis.sock?db=0"
+        url = f"unix://{parts.netloc}{parts.path}?db={number}"
+    elif parts.hostname and (take := _OPTIONS_OF.get(parts.scheme)):
+        number = parts.path.strip("/") or "0"
+        url = parts._replace(path=f"/{number}", query=urlencode(take(given), safe="/:,")).geturl()
     else:
-        number, tls = (
-            parts.path.strip("/") or "0",
-            _tls(given, "REDIS_URL", _REDISS) if parts.scheme == "rediss" else _sentinels(given),
-        )
+        raise Misconfigured("REDIS_URL", "does not start with redis:// or rediss:// and a host", example)
     if not number.isdecimal():
         raise Misconfigured("REDIS_URL", "does not end with the number of a database", example)
-    if given:
-        problem = f"has the option {min(given)}, which is not supported here"
-        if "db" in given or "password" in given:
-            problem = "has the number of the database or the password as an option, but they stand before the “?”"
+    if given.keys() & {"db", "password"}:
+        problem = "has the number of the database or the password as an option, but they stand before the “?”"
         raise Misconfigured("REDIS_URL", problem, example)
-    if parts.scheme == "unix":
-        return f"unix://{parts.netloc}{parts.path}?db={number}"
-    return parts._replace(path=f"/{number}", query=urlencode(tls, safe="/:,")).geturl()
+    _refuse_options("REDIS_URL", given, example)
+    return url
 
 
 _SENTINELS = "redis://:password@mymaster/0?sentinels=10.0.0.1:26379,10.0.0.2:26379"
@@ -180,9 +175,19 @@ def rabbitmq(value: str) -> tuple[str, dict[str, Any]]:
     parts = split_url("BROKER_URL", value, _RABBITMQ, "amqp", "amqps")
     given = _options("BROKER_URL", parts, _RABBITMQ)
     tls = _tls(given, "BROKER_URL", _RABBITMQ) if parts.scheme == "amqps" else {}
-    if given:
-        raise Misconfigured("BROKER_URL", f"has the option {min(given)}, which is not supported here", _RABBITMQ)
+    _refuse_options("BROKER_URL", given, _RABBITMQ)
     return parts._replace(query="").geturl(), _for_amqp(tls, parts.hostname or "") if tls else {}
+
+
+_OPTIONS_OF: dict[str, Callable[[dict[str, str]], dict[str, str]]] = {
+    "redis": _sentinels,
+    "rediss": partial(_tls, variable="REDIS_URL", example=_REDISS),
+}
+
+
+def _refuse_options(name: str, given: Mapping[str, str], example: str) -> None:
+    if given:
+        raise Misconfigured(name, f"has the option {min(given)}, which is not supported here", example)
 
 
 def _for_amqp(tls: Mapping[str, Any], host: str) -> dict[str, Any]:

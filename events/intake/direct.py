@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import NamedTuple
 from uuid import UUID, uuid5
 
@@ -37,21 +38,20 @@ def send(queue: Channel, envelopes: Sequence[Envelope]) -> list[Sent]:
     Raises QuotaReached where the person's bytes of the day are used up.
     """
     usage.check(queue.user_id, 0)
-    new = [_notification(queue, one) for one in envelopes]
-    due = outbox.record(new)
+    new = {child(one.id, queue.id): one for one in map(partial(_notification, queue), envelopes)}
+    due = outbox.record(list(new.values()))
     publish_after_commit(due)
     fresh = {wake.id for wake in due}
-    ids = [child(one.id, queue.id) for one in new]
-    known = [one.batch_id for one, key in zip(new, ids, strict=True) if key not in fresh]
+    known = [one.batch_id for key, one in new.items() if key not in fresh]
     before = Delivery.objects.filter(
         channel=queue, notification__user=queue.user_id, notification__batch_id__in=known
     ).select_related("notification")
     stored = {one.notification.batch_id: one for one in before}
-    size = sum(_ROW + len(one.data or "") for one, key in zip(new, ids, strict=True) if key in fresh)
+    size = sum(_ROW + len(new[key].data or "") for key in fresh)
     usage.count((queue.user_id, 0, size))
     return [
         Sent(key, True) if key in fresh else _repeated(stored[one.batch_id], envelope)
-        for envelope, one, key in zip(envelopes, new, ids, strict=True)
+        for envelope, (key, one) in zip(envelopes, new.items(), strict=True)
     ]
 
 

@@ -4,6 +4,7 @@ A worker notes the failure of a check as it settles it, see `deciding`; rescue n
 """
 
 import logging
+import math
 import random
 from collections.abc import Callable
 from dataclasses import replace
@@ -109,7 +110,7 @@ class CheckKind(Kind[JobClaim]):
             log.error("%s raised %s in a check of a person", kind.name, type(error).__name__)
             return deciding.failed(claim, Reason(WorkCode.FAULT, kind=kind.name, error=type(error).__name__))
 
-    def _check(self, claim: JobClaim, kind: JobKind, tries: int | None = None, **how: Any) -> Answer | Defer:
+    def _check(self, claim: JobClaim, kind: JobKind, tries: float = math.inf, **how: Any) -> Answer | Defer:
         try:
             with limits.counted(claim):
                 ask = claim.ask()
@@ -122,7 +123,7 @@ class CheckKind(Kind[JobClaim]):
         if isinstance(result, Defer):
             return result
         if isinstance(result, Later):
-            return result if claim.tries < (tries or kind.policy.tries) else deciding.failed(claim, result.reason)
+            return result if claim.tries < min(tries, kind.policy.tries) else deciding.failed(claim, result.reason)
         follows = steps.decide(kind, ask, result) if isinstance(result, Found) else result
         if isinstance(follows, Refused):
             return deciding.failed(claim, follows.reason, disconnect=follows.disconnect)

@@ -6,6 +6,7 @@ Where an answer may serve others, one check asks and the others wait for it.
 import hashlib
 import json
 import logging
+import math
 import random
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -33,7 +34,7 @@ _WAIT, _MARGIN = 2.0, 5.0
 
 
 def check(
-    kind: JobKind, ask: Ask, *, deadline: float | None = None, keep: bool = True, may_wait: bool = False
+    kind: JobKind, ask: Ask, *, deadline: float = math.inf, keep: bool = True, may_wait: bool = False
 ) -> Found | Later | Refused | Defer:
     """Return what the source says, or why it says nothing. Raises what is a bug of the kind.
 
@@ -62,10 +63,10 @@ def _stored(key: str, fresh: float) -> Found | None:
     return None
 
 
-def _ask(kind: JobKind, ask: Ask, key: str, deadline: float | None, keep: bool) -> Found | Later | Refused:
+def _ask(kind: JobKind, ask: Ask, key: str, deadline: float, keep: bool) -> Found | Later | Refused:
     stored = persist(Result.objects.filter(key=key).first) if kind.conditional else None
     lend_connection()
-    seconds = min(kind.deadline, deadline or kind.deadline)
+    seconds = min(kind.deadline, deadline)
     fetch = Fetch(seconds) if stored is None else Fetch(seconds, stored.etag, stored.modified)
     try:
         result = outcome(partial(kind.check, ask, fetch))

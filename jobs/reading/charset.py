@@ -41,8 +41,7 @@ def decode(body: bytes, content_type: str) -> str:
         if body.startswith(mark):
             return storable(body[len(mark) :].decode(charset, "replace"))
     head = body[:1024]
-    wide = _wide(body[:200])
-    charsets = [wide] if wide else [*_declared(head, content_type), "utf-8"]
+    charsets = [*_wide(body[:200]), *_declared(head, content_type), "utf-8"]
     if _BYTES.match(charsets[0]):
         with suppress(UnicodeDecodeError):
             return storable(body.decode())
@@ -67,12 +66,11 @@ def _declared(head: bytes, content_type: str) -> Iterator[str]:
                 yield _WIDER.get(charset, charset)
 
 
-def _wide(head: bytes) -> str:
-    """UTF-16 without a mark, where every other byte is 0, as that of ASCII is; "" for anything else."""
+def _wide(head: bytes) -> Iterator[str]:
+    """UTF-16 without a mark, where every other byte is 0, as that of ASCII is; nothing for anything else."""
     for name, zeros, others in (("utf-16-le", head[1::2], head[::2]), ("utf-16-be", head[::2], head[1::2])):
         if len(head) >= 16 and zeros.count(0) * 10 > len(zeros) * 9 and not others.count(0):
-            return name
-    return ""
+            yield name
 
 
 def _guessed(body: bytes) -> str:

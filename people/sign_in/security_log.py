@@ -73,7 +73,7 @@ def record(
     `user` is whom it is about; for a team it is the member who acts for it, who reads it among their own.
     """
     request = request or context.request
-    address, agent = sessions.client(request) if request is not None else (None, "")
+    address, agent = sessions.client(request)
     person = getattr(user, "pk", None)
     signed_in = person is not None and user == getattr(request, "user", None)
     # Of IPv6 the /64, which one customer has whole.

@@ -103,8 +103,10 @@ def accounts(keys: Collection[str]) -> dict[str, int]:
     return {key: team or person for key, (person, team) in by_key.items() if team is None or (person, team) in joined}
 
 
-def client(request: HttpRequest) -> tuple[str | None, str]:
+def client(request: HttpRequest | None) -> tuple[str | None, str]:
     """The request's IP address, and the beginning of what its browser says of itself."""
+    if request is None:
+        return None, ""
     agent = request.META.get("HTTP_USER_AGENT", "")
     address = (get_client_ip(request) or "").partition("%")[0]  # without the interface of a link-local one
     return address or None, "".join(filter(str.isprintable, agent))[:MOST_OF_AGENT]

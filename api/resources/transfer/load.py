@@ -218,15 +218,7 @@ class _Loading:
 
     def _use_own_ids(self, body: Any) -> None:
         """Put ids of this person in place of those of the file. Refuses one that is needed."""
-        chosen = getattr(body, "channel_ids", [])
-        for name, section in _LISTS.items():
-            if named := getattr(body, name, []):
-                setattr(body, name, [self.ids[section][key] for key in named if key in self.ids[section]])
-        if chosen and not body.channel_ids:
-            text = _("None of its channels could be imported. Add one of the same name and address, and import again.")
-            body.refuse(FieldError("channel_ids", text, "channels_missing"))
-        if hasattr(body, "in_order") and len(body.channel_ids or ()) < 2:
-            body.in_order, body.escalate_after = False, None  # a single channel that is left has no order
+        self._use_own_lists(body)
         match body:
             case SubscriptionEntry(topic_id=UUID() as topic_id):
                 body.topic_id = UUID(self.ids["topics"].get(str(topic_id), str(topic_id)))
@@ -236,6 +228,17 @@ class _Loading:
                 body.watch_id = own
             case ScheduleBody(job=JobBody() as job):
                 job.connection_id = self.ids["connections"].get(str(job.connection_id))
+
+    def _use_own_lists(self, body: Any) -> None:
+        chosen = getattr(body, "channel_ids", [])
+        for name, section in _LISTS.items():
+            if named := getattr(body, name, []):
+                setattr(body, name, [self.ids[section][key] for key in named if key in self.ids[section]])
+        if chosen and not body.channel_ids:
+            text = _("None of its channels could be imported. Add one of the same name and address, and import again.")
+            body.refuse(FieldError("channel_ids", text, "channels_missing"))
+        if hasattr(body, "in_order") and len(body.channel_ids or ()) < 2:
+            body.in_order, body.escalate_after = False, None  # a single channel that is left has no order
 
 
 def _as_object(entry: Any) -> Entry:
