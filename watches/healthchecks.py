@@ -132,10 +132,9 @@ def _plan(user: User, check: Any, watches: Sequence[Watch], sent: Mapping[str, A
         return ImportedCheck(str(check)[:80], troubles=[("", _("This must be an object."))])
     name = str(check.get("name") or check.get("slug") or "Unnamed check").strip()
     one, slug = ImportedCheck(name[:80]), check.get("slug")
-    for watch in watches:
-        if watch.slug == slug if watch.slug and slug else watch.name == name:
-            one.watch = watch
-            return one
+    one.watch = next((watch for watch in watches if _is_of(watch, name, slug)), None)
+    if one.watch is not None:
+        return one
     if len(watches) >= settings.MOST_WATCHES:
         one.troubles = [("", inputs.limit_reached())]
         return one
@@ -148,6 +147,10 @@ def _plan(user: User, check: Any, watches: Sequence[Watch], sent: Mapping[str, A
     [(fields["kind"], parameters)] = fields.pop("timing", {"since": None}).items()
     _fill_in(one, WatchForm({**fields, **sent}, user=user, now=now, parameters=parameters))
     return one
+
+
+def _is_of(watch: Watch, name: str, slug: Any) -> bool:
+    return watch.slug == slug if watch.slug and slug else watch.name == name
 
 
 def _fill_in(one: ImportedCheck, form: WatchForm) -> None:

@@ -29,10 +29,7 @@ from work.reasons import NO_REASON, Reason
 
 BATCH = 500
 
-_FAILED: dict[str, DeliveryCode] = {
-    Delivery.State.DEAD: DeliveryCode.BEFORE_FAILED,
-    Delivery.State.UNKNOWN: DeliveryCode.BEFORE_UNKNOWN,
-}
+_FAILED = (Delivery.State.DEAD, Delivery.State.UNKNOWN)
 _GIVEN_UP = (Delivery.State.CANCELLED, Delivery.State.EXPIRED)
 
 
@@ -125,7 +122,8 @@ def decide(standing: FallbackState) -> Step:
     if standing.next_id is None or (standing.state in _GIVEN_UP and not is_removed):
         return Step(False)
     if standing.state in _FAILED or is_removed:
-        code = _FAILED.get(standing.state, DeliveryCode.BEFORE_FAILED)
+        is_unknown = standing.state == Delivery.State.UNKNOWN
+        code = DeliveryCode.BEFORE_UNKNOWN if is_unknown else DeliveryCode.BEFORE_FAILED
         why = Reason.read(standing.reason_code, standing.reason_params)
         return Step(True, Reason(code, label=standing.label, why=why), later)
     if later is None:

@@ -59,11 +59,11 @@ def move(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     view, on = _page(query, civil.local(zone, now).date())
     slot = typed.instant(query.get("slot", "")) or schedule.next_fire_at
     shown = None if slot is None else civil.local(zone, slot)
-    filled = {"date": typed.day(request.GET.get("date", "")) or shown, "time": request.GET.get("time") or shown}
+    filled = {"date": typed.day(request.GET.get("date", "")) or shown, "time": request.GET.get("time", shown)}
     form = MoveForm(posted(request), initial=filled | {"version": schedule.version})
     back = f"{reverse(f'schedules:{view}')}?"
     try:
-        if form.is_valid() and slot is not None and shown is not None:
+        if form.is_valid() and slot is not None:
             moved = _move(request, schedule, slot, form.cleaned_data, now)
             is_other = (moved.id, moved.version) != (schedule_id, form.cleaned_data["version"])
             notice = {"moved": moved.id} | ({"undo": moved.version} if is_other else {})

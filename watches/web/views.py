@@ -1,6 +1,5 @@
 """Watches: the list, one with its last pings, its form, its buttons, and the import of an export of Healthchecks."""
 
-from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
@@ -27,7 +26,6 @@ from people.models import User
 from people.user_lock import with_user_lock
 from schedules.firing.fire import read_clock
 from watches import changes, healthchecks, inputs, timing
-from watches.healthchecks import ImportedCheck
 from watches.inputs import WatchForm
 from watches.models import Badge, Ping, PingKey, Watch
 from watches.models.badge import new_token
@@ -181,10 +179,6 @@ def upload(request: PersonRequest) -> HttpResponse:
         return _ask(request, str(problem))
     except NotPossible as refusal:
         return _ask(request, str(refusal), 429)
-    return _preview(request, form, planned)
-
-
-def _preview(request: PersonRequest, form: ImportForm, planned: Sequence[ImportedCheck]) -> HttpResponse:
     context = {
         "form": form,
         "new": [(one, timing.when(one.watch)) for one in planned if one.form is not None and one.watch is not None],
