@@ -30,6 +30,7 @@ _NUMBER = re.compile(
 # By how the word begins; the first that fits.
 _TIMES = {"milliard": 9, "miliard": 9, "miljard": 9, "mrd": 9, "mld": 9, "m": 6, "b": 9, "k": 3, "t": 3, "la": 5}
 _TIMES |= {"cr": 7, "cent": -2, "¢": -2, "тыс": 3, "млн": 6, "млрд": 9}
+_TIMES_WORD = re.compile("|".join(_TIMES))
 # Marks and spaces as other scripts and careless writers have them, and what is not seen.
 _OTHERS = str.maketrans(
     "\u066b\u066c\u060c\uff0e\uff0c\u2032\u02bc\u00b4\u2018\uff0d\ufe63\u2012"
@@ -291,10 +292,9 @@ def _decimal(match: re.Match[str], mark: str) -> Decimal | None:
     grouped, _point, fraction = digits.rpartition(mark) if mark and mark in digits else (digits, "", "")
     if (whole := _ungrouped(grouped, mark)) is None or not re.fullmatch("[0-9]*", fraction):
         return None
-    value = Decimal(f"{'-' if parts['minus'] else ''}{whole or '0'}.{fraction or '0'}{parts['exponent']}")
-    times = parts["times"].strip().lower()
-    power = next((power for word, power in _TIMES.items() if times.startswith(word)), 0)
-    return value.scaleb(power) if power else value  # which rounds to 28 digits
+    value = Decimal(f"{'-' if parts['minus'] else ''}{whole}.{fraction or '0'}{parts['exponent']}")
+    times = _TIMES_WORD.match(parts["times"].strip().lower())
+    return value.scaleb(_TIMES[times[0]]) if times else value  # which rounds to 28 digits
 
 
 def _own_mark(digits: str) -> str:
