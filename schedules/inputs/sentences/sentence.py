@@ -179,27 +179,32 @@ class Sentence:
 
     def _resolve_step(self) -> None:
         """A day that repeats has its own step; else an adverb says one, such as "monthly"."""
-        is_list = self.day and len(self.day.weekdays) > 1 and "/" in self.spans["day"].text
-        if self.day and is_list and (self.times or self.hours):  # "Tue/Thu 7pm" comes again, "Fri/Sat" is a choice
-            self.day = replace(self.day, repeats=True)
+        day = self.day or Day()
+        if len(day.weekdays) > 1 and "/" in self.spans["day"].text and (self.times or self.hours):
+            self.day = day = replace(day, repeats=True)  # "Tue/Thu 7pm" comes again, "Fri/Sat" is a choice
         adverbs = [piece for piece in self.pieces if "adverb" in piece.kinds]
-        adverb = next(iter(adverbs), None)
-        unit = adverb.kinds["adverb"][1] if adverb else ""
-        is_within = unit in ELAPSED and self.hours is not None
-        if adverb and self.day and self.day.weekdays and self.day.repeats and (unit == "weeks" or is_within):
-            if self.every not in (None, (1, "weeks"), adverb.kinds["adverb"]):
-                raise NotUnderstood("two-repeats", adverb.text)
-            self.every, adverb.is_used = adverb.kinds["adverb"], True
-        elif self.every is None and self.day and self.day.repeats:
-            self.every = (1, self.day.unit)
-        elif adverb and not (self.every or self.wait or self._is_once(adverb.kinds["adverb"])):
-            self.every, adverb.is_used = adverb.kinds["adverb"], True
+        if adverbs and self._is_of_weekdays(adverbs[0].kinds["adverb"], day):
+            self._use_adverb(adverbs[0])
+        elif self.every is None and day.repeats:
+            self.every = (1, day.unit)
+        elif adverbs and not (self.every or self.wait or self._is_once(adverbs[0].kinds["adverb"])):
+            self._use_adverb(adverbs[0])
             if any(other.kinds["adverb"] != self.every for other in adverbs):
                 raise NotUnderstood("two-repeats", adverbs[-1].text)
         if self.often and not self.every:
             self.every = (1, "days")
         if self.every and self.every[1] == "quarters":
             self.is_quarterly, self.every = True, (3 * self.every[0], "months")
+
+    def _use_adverb(self, adverb: Piece) -> None:
+        if self.every not in (None, (1, "weeks"), adverb.kinds["adverb"]):
+            raise NotUnderstood("two-repeats", adverb.text)
+        self.every, adverb.is_used = adverb.kinds["adverb"], True
+
+    def _is_of_weekdays(self, step: Step, day: Day) -> bool:
+        """As in "weekly on Friday", or with a span of each day, "hourly on weekdays from 9 to 5"."""
+        is_within = step[1] in ELAPSED and self.hours is not None
+        return bool(day.weekdays) and day.repeats and (step[1] == "weeks" or is_within)
 
     def _is_once(self, step: Step) -> bool:
         """Whether the day is one that `step` does not go with, as in "monthly report on Friday"."""
