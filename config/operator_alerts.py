@@ -90,7 +90,7 @@ class OperatorAlerts(threading.Thread):
             open_keys = operators.open_keys()
             result, unknown = _find(open_keys, broker, queues)
             if any(problem.check == "beat" for problem in result) and not _is_away(broker):
-                # Retries and incidents go on, and ring on the next channel.
+                # Retries and incidents go on, on the next channel.
                 transaction.on_commit(lambda: current_app.send_task("work.rescue", expires=EVERY), robust=True)
             is_direct = bool(_is_away(broker) or queues)
             return operators.update(self._operators, result, unknown, is_direct=is_direct), is_direct

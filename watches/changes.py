@@ -140,7 +140,7 @@ def _make_key(watch: Watch) -> None:
 
 
 def _end_incident(watch: Watch) -> None:
-    """Of a watch whose recovery will not end it: it would ring for ever."""
+    """Of a watch whose recovery will not end it: it would be sent for ever."""
     if watch.opens_incident and watch.owes_recovery:
         data, key = {"key": str(watch.id), "title": watch.name}, str(uuid5(watch.id, f"alert {watch.version}"))
         over = Envelope(type=RESOLVED, data=data, source=types.SOURCE, key=key, correlation_id=str(watch.id))

@@ -29,7 +29,7 @@ CODES = {
     "bytes-a-day": "Your bytes of events of this UTC day are used up.",
     "changed": "It has changed since you read it. `current` is the document now.",
     "conflict": "It is not possible as things stand. `detail` says why.",
-    "cursor-expired": "Changes behind this cursor are no longer kept. Read the lists afresh.",
+    "cursor-expired": "Changes behind this cursor are no longer stored. Read the lists afresh.",
     "damaged": "A row that the call needs cannot be read. An operator can correct it.",
     "encoded": "The body is compressed. Send it as it is.",
     "error": "It failed for a reason of the server's, which is in its log.",

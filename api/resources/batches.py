@@ -53,10 +53,8 @@ class BatchDocument(BaseModel):
     total: int = Field(description="All of them.")
     percent: float = Field(description="How many of 100 have ended, in whichever way.")
     title: str | None
-    audience: AudienceDocument | None = Field(description="Who is told.")
-    state: Annotated[str, one_of(Batch.words.states)] | None = Field(
-        description="Of the telling: `told` where everybody has been dealt with."
-    )
+    audience: AudienceDocument | None = Field(description="The people to notify.")
+    state: Annotated[str, one_of(Batch.words.states)] | None = Field(description="`told`: nobody is left to notify.")
     size: int | None = Field(description="How many people belong to the audience; null until a worker begins.")
     told: int | None = Field(description="How many of them are dealt with.")
     started_at: Instant | None = Field(description="When it was recorded.")

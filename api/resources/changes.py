@@ -23,7 +23,7 @@ router = Router(tags=["changes"], auth=Bearer("read"))
 # A cursor ends an hour before the changes behind it are pruned.
 _VALID = timedelta(days=KEPT_DAYS, hours=-1)
 _GONE = {
-    "description": "The cursor is too old: changes behind it are no longer kept",
+    "description": "The cursor is too old: changes behind it are no longer stored",
     "content": {CONTENT_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
 }
 
@@ -86,6 +86,6 @@ def _gone() -> Problem:
     return Problem(
         410,
         "cursor-expired",
-        "This cursor is too old: changes behind it are no longer kept.",
+        "This cursor is too old: changes behind it are no longer stored.",
         "Read the lists of what you follow afresh, then start here again without a cursor.",
     )

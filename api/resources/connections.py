@@ -46,7 +46,7 @@ class NewConnection(FormBody):
 
 
 class ConnectionPatch(Partial, Replacement):
-    """Fields that are not given stay as they are. Another address or secret is checked before it is kept."""
+    """Fields that are not given stay as they are. Another address or secret is checked before it is stored."""
 
     model_config = limited(LabelForm)
 

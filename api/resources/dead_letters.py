@@ -59,11 +59,11 @@ class Replayed(BaseModel):
 
 
 class Discard(Body):
-    reason: str = Field(NOT_NEEDED, min_length=1, max_length=300, description="Why, for people. It is kept.")
+    reason: str = Field(NOT_NEEDED, min_length=1, max_length=300, description="Why, for people. It is stored.")
 
 
 class Note(Body):
-    note: str = Field(min_length=1, max_length=300, description="What you did. It is kept with the delivery.")
+    note: str = Field(min_length=1, max_length=300, description="What you did. It is stored with the delivery.")
 
 
 @router.get("", response=paging.Page[DeliveryDocument], summary="List dead letters")

@@ -37,7 +37,7 @@ router = Router(tags=["events"], auth=Bearer("events"))
 
 
 class DigestDocument(BaseModel):
-    """The digest in which a rule tells of the event together with others; `reason` says why, where it was cancelled."""
+    """The digest in which a rule sends the event together with others; `reason` says why, where it was cancelled."""
 
     state: Annotated[str, one_of(Digest.words.states)] = Field(description="`pending` while it gathers events.")
     due_at: Instant = of("available_at", "When it is sent.")
@@ -51,10 +51,12 @@ class EffectDocument(BaseModel):
     rule_id: UUID = Field(description="The id of the rule.")
     rule_name: str = of("rule.name", "The name of the rule.")
     outcome: Annotated[str, one_of(Effect.Outcome.values)] = Field(
-        description="`digested`: it tells of it later, together with others."
+        description="`digested`: it is sent later, together with others."
     )
     reason: ReasonDocument = of(reason_of)
-    notification_id: UUID | None = of("notified_in", "What told of it, also in a digest; null if nothing did yet.")
+    notification_id: UUID | None = of(
+        "notified_in", "The message about it, also in a digest; null while there is none."
+    )
     digest: DigestDocument | None = of(
         lambda effect: effect.digest and fields_of(DigestDocument, effect.digest),
         "The message in which it waits; null without one.",

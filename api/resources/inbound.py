@@ -87,7 +87,7 @@ class InboundRequestDocument(BaseModel):
     received_at: Instant = of("at")
     status: int = Field(description="What was answered: 202 where it became events.")
     reason: ReasonDocument = of(reason_of)
-    headers: dict[str, str] = Field(description="Those that were kept: none that may hold a secret.")
+    headers: dict[str, str] = Field(description="Those that are stored: none that may hold a secret.")
     body: str = Field(description="The body, as text.")
     event_ids: list[str] = of("event_keys", "The ids of the events that it became.")
 

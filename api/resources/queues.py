@@ -106,7 +106,7 @@ class SentMessages(BaseModel):
 
 @router.post("/{uuid:queue_id}/messages", response={202: SentMessages}, summary="Send messages to a queue")
 def publish_messages(request: ApiRequest, queue_id: UUID, body: MessagesBody) -> HttpResponse:
-    """Straight to your programs: no rule is asked, and no limit of what disturbs people counts it. Each message has the
+    """Straight to your programs: no rule applies, and no limit of what disturbs people counts it. Each message has the
     envelope of an event, as `body.data.data` of what is pulled. Send again if no answer comes: a message with an `id`
     is taken once, and another one with the same `id` is refused (409), with all of the list.
     """

@@ -85,7 +85,7 @@ class RunWithSteps(RunDocument):
 
 
 class Why(Body):
-    reason: str = Field("", max_length=300, description="Why, for people. It is kept.")
+    reason: str = Field("", max_length=300, description="Why, for people. It is stored.")
 
 
 @router.get("", response=paging.Page[RunDocument], summary="List runs of flows")

@@ -102,7 +102,7 @@ def read_team(request: ApiRequest, team_id: int) -> HttpResponse:
 
 @router.post("/{int:team_id}/overrides", response={201: OverrideDocument}, summary="Put somebody on call for a while")
 def create_override(request: ApiRequest, team_id: int, body: OverrideBody) -> HttpResponse:
-    """Owners and members of the team may. Nobody is put on call who is not a member."""
+    """Owners and members of the team may. Only members can be put on call."""
     own = _own(request, team_id, changes=True)
     with lock_user(own.team):
         typed = {"member": body.member_id, "begins_at": body.begins_at, "ends_at": body.ends_at}

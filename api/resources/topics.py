@@ -75,7 +75,7 @@ class AddressBody(FormBody):
 
 
 class Added(BaseModel):
-    """An address that you have added. Whether an account has it, and whether that has left, is not told."""
+    """An address that you have added. Whether an account has it, and whether that has left, is not shown."""
 
     id: UUID
     address: str = Field(description="The email address.")
@@ -109,7 +109,7 @@ def read_topic(request: ApiRequest, slug: str) -> HttpResponse:
 
 @router.patch("/{slug:slug}", response=TopicDocument, summary="Change a topic")
 def change_topic(request: ApiRequest, slug: str, body: TopicPatch) -> HttpResponse:
-    """Fields that are not given stay as they are. Events that are being told already may show the texts of before."""
+    """Fields that are not given stay as they are. Events that are being sent may have the earlier texts."""
     with _changing(request, slug) as topic:
         require_unchanged(body, lambda: document(topic))
         stored = {name: getattr(topic, name) for name in TopicPatch.model_fields}
@@ -127,7 +127,7 @@ def delete_topic(request: ApiRequest, slug: str) -> None:
 
 @router.get("/{slug:slug}/events", response=paging.Page[TopicEvent], summary="List the events of a topic")
 def list_topic_events(request: ApiRequest, slug: str, page: Query[paging.PageParameters]) -> HttpResponse:
-    """Newest first, with how many subscribers each has been told to."""
+    """Newest first, with the number of subscribers whom each has reached."""
     result = _find(request, slug).events.select_related("batch").defer("data", "batch__message", "batch__job_payload")
     return paging.answer_page(result, request, page, TopicEvent)
 
@@ -148,7 +148,7 @@ def list_added(request: ApiRequest, slug: str, page: Query[paging.PageParameters
     "/{slug:slug}/subscriptions", response={202: Added}, summary="Add somebody to a topic", tags=["subscriptions"]
 )
 def add_person(request: ApiRequest, slug: str, body: AddressBody) -> HttpResponse:
-    """If an account has this address, it is subscribed on its inbox and told so there once. The answer is the same if
+    """If an account has this address, it is subscribed on its inbox and notified there once. The answer is the same if
     none has. Who has unsubscribed is not subscribed again."""
     topic = _find(request, slug)
     form = AddressForm({"address": body.address})

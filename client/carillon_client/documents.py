@@ -82,7 +82,7 @@ class JobFields(TypedDict, total=False):
 
 
 class Audience(TypedDict):
-    """The people who are told."""
+    """The people to notify."""
 
     kind: Literal["everybody", "group", "topic", "connected"]
     key: str
@@ -441,7 +441,7 @@ class Batch(TypedDict):
 
 
 class Digest(TypedDict):
-    """The digest in which a rule tells of the event together with others; `reason` says why, where it was cancelled."""
+    """The digest in which a rule sends the event together with others; `reason` says why, where it was cancelled."""
 
     state: Literal["pending", "sending", "sent", "dead", "unknown", "cancelled", "expired"]
     due_at: str
@@ -901,7 +901,7 @@ class TopicEvent(TypedDict):
 
 
 class AddedAddress(TypedDict):
-    """An address that you have added. Whether an account has it, and whether that has left, is not told."""
+    """An address that you have added. Whether an account has it, and whether that has left, is not shown."""
 
     id: str
     address: str

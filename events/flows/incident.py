@@ -1,4 +1,4 @@
-"""Incidents: an alert rings on one channel after the other until somebody acknowledges it, or it is over."""
+"""Incidents: an alert is sent to one channel after the other until somebody acknowledges it, or it is over."""
 
 import hashlib
 from datetime import datetime, timedelta
@@ -12,10 +12,10 @@ from events.flows.base import Flow, FlowEvent, State, Turn, on
 from events.pure import types
 
 RAISED, RESOLVED, ACKNOWLEDGED = "alert.raised", "alert.resolved", "incident.acknowledged"
-CHANNELS, TOLD = "carillon_channels", "carillon_told"
-"""Labels of Carillon's own alerts: the channels to ring on instead, by commas; that the alert was sent without us."""
+CHANNELS, NOTIFIED = "carillon_channels", "carillon_told"
+"""Labels of Carillon's own alerts: the channels to notify instead, by commas; that the alert was sent without us."""
 MOST_ROUNDS = 10
-"""So often it rings on all channels without an answer."""
+"""So often it is sent to all channels without an answer."""
 LONGEST = 525_600
 """Minutes for which a snooze acknowledges, at most."""
 _SKEW = timedelta(seconds=10)
@@ -24,7 +24,7 @@ _SKEW = timedelta(seconds=10)
 
 class IncidentSettings(BaseModel):
     """`channels` are tried in this order, `wait` minutes apart. `again`: minutes after which an acknowledged incident
-    that is not over rings again. `flapping`: minutes in which an alert that is raised again opens the same incident."""
+    that lasts is sent again. `flapping`: minutes in which an alert that is raised again opens the same incident."""
 
     channels: list[UUID] = Field(min_length=1)
     wait: int = Field(5, ge=1, le=1440)
@@ -35,8 +35,8 @@ class IncidentSettings(BaseModel):
 
 class IncidentState(State):
     """`raised` counts the alerts, `rings` the messages, since it was last acknowledged `in_turn`. `phase`: open,
-    acknowledged or resolved. `told_over`: its end was told since it last rang. `channels` ring instead of those of the
-    settings, if there are any. `newest`: the id of the newest event that raised or resolved it."""
+    acknowledged or resolved. `told_over`: its end was sent since its last message. `channels` take the place of
+    those of the settings, if there are any. `newest`: the id of the newest event that raised or resolved it."""
 
     phase: str = "open"
     title: str = ""
@@ -84,11 +84,11 @@ class Incident(Flow):
         state.severity, state.url = data.get("severity", "")[:100], data.get("url", "")[:1_000]
         own = _own_labels(event)
         state.channels = [UUID(one) for one in own.get(CHANNELS, "").split(",") if one]
-        if state.raised == 1 and TOLD in own:
+        if state.raised == 1 and NOTIFIED in own:
             self._count_message(run)
         elif state.raised == 1:
             self._notify(run)
-        elif state.phase == "resolved":  # flapping: it rings if it lasts
+        elif state.phase == "resolved":  # flapping: it is sent if it lasts
             state.phase, state.reopened = "open", state.reopened + 1
             run.wait(ACKNOWLEDGED, run.settings.wait * 60)
 
@@ -108,7 +108,7 @@ class Incident(Flow):
             return
         state.phase = "resolved"
         run.withdraw()
-        if not state.told_over and TOLD not in _own_labels(event):
+        if not state.told_over and NOTIFIED not in _own_labels(event):
             channels = self._channels(run)[: state.rings]
             run.notify(_("Over: %(title)s") % {"title": state.title}, self._body(run), channels)
             state.told_over = True

@@ -1,6 +1,6 @@
 """A person's changes of a rule: create, change, switch on and off, delete and restore it.
 
-Each function locks the row. An event that is being handled at that moment may still ring by the rule as it was.
+Each function locks the row. An event that is being handled at that moment may still be sent by the rule as it was.
 """
 
 from collections.abc import Sequence
@@ -56,7 +56,7 @@ def change(wanted: Rule, channels: Sequence[Channel]) -> Rule:
 
 @transaction.atomic
 def switch(rule_id: UUID, enabled: bool) -> Rule:
-    """Switched off, it rings no more, and what it caused and is not sent yet is cancelled."""
+    """Switched off, it does not fire any more, and unsent messages of it are cancelled."""
     rule = _lock(rule_id)
     if rule.enabled == enabled:
         return rule
@@ -77,7 +77,7 @@ def delete(rule_id: UUID) -> Rule:
 
 @transaction.atomic
 def restore(rule_id: UUID) -> Rule:
-    """Undo `delete`. What happened in between does not ring."""
+    """Undo `delete`. It does not fire for what happened in between."""
     rule = _lock(rule_id)
     rule.deleted_at = None
     return save_next_version(rule)

@@ -1,4 +1,4 @@
-"""The sentences of rules: what a rule listens to, how often it rings, and the limit of a person."""
+"""The sentences of rules: what a rule listens to, how often it fires, and the limit of a person."""
 
 from django.conf import settings
 from django.utils.translation import gettext as _, ngettext

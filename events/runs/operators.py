@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from common.database.postgres import query
 from common.texts import languages
 from common.uuid7 import uuid7
-from events.flows.incident import CHANNELS, RAISED, RESOLVED, TOLD, Incident
+from events.flows.incident import CHANNELS, NOTIFIED, RAISED, RESOLVED, Incident
 from events.intake import ledger
 from events.intake.ledger import Happened
 from events.models import FlowSettings, OpenAlert
@@ -139,7 +139,7 @@ def _together(new: Sequence[tuple[Problem, Callable[[], Words]]]) -> Words:
 
 
 def _event(alert: Alert, refusing: Collection[str], is_direct: bool) -> Happened:
-    labels = {TOLD: "directly"} if is_direct else {}
+    labels = {NOTIFIED: "directly"} if is_direct else {}
     if refusing:
         works = [str(one.id) for one in alert.operator.channels if one.provider not in refusing]
         labels[CHANNELS] = ",".join(works)

@@ -68,8 +68,8 @@ def written(user: User, now: datetime) -> str:
     past, _ = sent(user, Days(today - _PAST, today, zone), now, MOST)
     ahead = coming(user, Days(today, today + _AHEAD, zone), now, MOST, 5 * BUDGET).entries
     holidays = Holidays.of(user, now)
-    rings = [one for one in ahead if not one.state and one.schedule and not holidays.of_slot(one.schedule, one.at)]
-    entries = [*past[-MOST // 2 :], *sorted(rings, key=attrgetter("at"))]
+    fires = [one for one in ahead if not one.state and one.schedule and not holidays.of_slot(one.schedule, one.at)]
+    entries = [*past[-MOST // 2 :], *sorted(fires, key=attrgetter("at"))]
     events = [_event(entry) for entry in entries[:MOST]]
     return ical.write("Carillon", [*events, *_on_call(user, Days(today - _WEEK, today + 4 * _WEEK, zone))], _REFRESH)
 

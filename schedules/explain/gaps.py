@@ -70,7 +70,7 @@ def _finished_at(schedule: Schedule) -> datetime | None:
 
 
 def _causes(events: Sequence[ScheduleEvent]) -> Iterator[tuple[Cause, datetime, datetime | None]]:
-    """Each cause that an event began, when it began, and when it held no more (None: it lasts)."""
+    """Each cause that an event began, when it began, and when it ended (None: it lasts)."""
     started: dict[CauseCode, ScheduleEvent] = {}
     for event in events:
         what = _Change(event.what)

@@ -117,7 +117,7 @@ def take(now: datetime, only: Collection[UUID] | None, limit: int, even_on_hold:
 
 
 def take_early(now: datetime, only: Collection[UUID] | None, limit: int) -> list[Due]:
-    """As `take`, those that ring early and whose slot is still ahead."""
+    """As `take`, those with an early message and whose slot is still ahead."""
     due = f"s.next_early_at <= %(now)s AND s.next_fire_at > %(now)s AND {OFF}"
     return _take(due, "s.next_early_at", now, only, limit)
 

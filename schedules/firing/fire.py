@@ -73,7 +73,7 @@ class Plan:
 
     @property
     def next_early_at(self) -> datetime | None:
-        """After the last slot that was due: the next one never rings before or with it."""
+        """After the last slot that was due: the next one never fires before or with it."""
         last = self.decisions[-1].slot if self.decisions else self.schedule.next_fire_at
         return early.next_at(self.next_fire_at, self.schedule.early, self.schedule.time_zone, last)
 

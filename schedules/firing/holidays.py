@@ -64,7 +64,7 @@ class Holidays:
         return cls.made_of(Holiday.objects.filter(user=user, last__gte=since.date() - _DAY), user.zone)
 
     def at(self, instant: datetime, tags: Collection[str], urgent: bool) -> Span | None:
-        """The one that keeps a reminder with these tags silent at an instant; None if it rings."""
+        """The one that keeps a reminder with these tags silent at an instant; None if it is sent."""
         return next((one for one in self.spans if one.silences(instant, tags, urgent)), None)
 
     def of_slot(self, schedule: Schedule, slot: datetime) -> Span | None:

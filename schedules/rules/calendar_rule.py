@@ -29,7 +29,7 @@ class CalendarRule:
 
     `days` are BYDAY as (n, weekday), n = 0 for every such weekday. `week_start` is WKST. Values are sorted and
     in range, as `rrule_text` has checked. `until` is inclusive. `also` are more RRULEs of the same DTSTART, `dates` the
-    RDATEs; `ahead` is how long before all these times it rings, on the clock; `early` how much time before that.
+    RDATEs; `ahead` is how long before all these times it fires, on the clock; `early` how much time before that.
     """
 
     start: datetime
@@ -56,7 +56,7 @@ class CalendarRule:
     )
 
     def after(self, moment: datetime, work: Work) -> Iterator[datetime]:
-        """The civil times strictly after `moment`, in order. It rings `early` before them."""
+        """The civil times strictly after `moment`, in order. It fires `early` before them."""
         since = min(moment + self.ahead, civil.LAST)
         begin = max(since, self.start - civil.TICK)
         if not self.also and not self.dates:

@@ -1,6 +1,6 @@
 """Read the text of a calendar rule: DTSTART, RRULE, RDATE, EXDATE (RFC 5545, 3.3.10, 3.8.2.4, 3.8.5.1 to 3.8.5.3).
 
-TRIGGER, as an alarm has it (3.8.6.3), says how long before these times it rings: weeks and days are those of the clock,
+TRIGGER, as an alarm has it (3.8.6.3), says how long before these times it fires: weeks and days are those of the clock,
 hours and minutes are time that passes. Seconds alone are of the clock too, as what moves a series to another hour is.
 """
 

@@ -68,8 +68,8 @@ def _notes(request: PersonRequest, form: AudienceForm, coming: list[Coming]) -> 
     """Return the effect of clock changes, and of the person's holidays and quiet hours, on each slot."""
     if (timetable := form.timetable) is None:
         return {}
-    ringing = [slot for slot, holiday in coming if holiday is None]
-    quiet = QuietHours(request.user, "urgent" in request.POST, _chosen(request)).notes(ringing)
+    fires = [slot for slot, holiday in coming if holiday is None]
+    quiet = QuietHours(request.user, "urgent" in request.POST, _chosen(request)).notes(fires)
     return {one.slot: one.note(timetable, form.work, quiet.get(one.slot, "")) for one in coming}
 
 

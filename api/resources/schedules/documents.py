@@ -39,7 +39,7 @@ from schedules.rules import KINDS, InvalidRule, Rule
 
 
 class AudienceDocument(BaseModel):
-    """The people who are told."""
+    """The people to notify."""
 
     kind: Literal["everybody", "group", "topic", "connected"]
     key: str
@@ -96,7 +96,7 @@ class ScheduleBody(FormBody):
     channel_ids: Texts = Field(
         description="Ids of at most 20 of your channels. Empty only with an audience, or for a job that never speaks."
     )
-    job: JobBody | None = Field(None, description="What to check before it speaks; without it, it always does.")
+    job: JobBody | None = Field(None, description="The check before it sends; without one, it always sends.")
     audience: AudienceBody | None = Field(None, description="Tell these people instead of you. For staff.")
     local_time: bool = Field(False, description="With an audience: at this time on each reader's clock, in any zone.")
     in_order: bool = False
@@ -166,7 +166,7 @@ class ScheduleDocument(BaseModel):
     snooze_ends_at: Instant | None = of("snoozed_until", "Nothing fires before this; null without a snooze.")
     channel_ids: list[UUID]
     checks: str = Field(description="The question of `job` in words.")
-    audience: AudienceDocument | None = of(audience_of, "Who is told; null: you.")
+    audience: AudienceDocument | None = of(audience_of, "The people to notify; null: you.")
     local_time: bool = Field(
         description="At this time on each reader's clock: `time_zone` is null, and `next_run_at` is when the first "
         "clock on Earth shows it."
