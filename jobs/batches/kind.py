@@ -20,7 +20,7 @@ from django.db import transaction
 
 from common import zones
 from common.database import correlation, fault_points, postgres
-from common.database.postgres import column, persist
+from common.database.postgres import persist
 from common.times import civil_time
 from jobs import kinds as job_kinds
 from jobs.batches import sql
@@ -154,10 +154,7 @@ def _values(batch: BatchClaim, is_bulk: bool) -> dict[str, Any]:
         "id": batch.id,
         "token": batch.token,
         "part": PART,
-        "zones": column(clocks),
-        "slots": column(slot for slot, _ in clocks.values()),
-        "subjects": column(text_.subject for _, text_ in clocks.values()),
-        "bodies": column(text_.body for _, text_ in clocks.values()),
+        **sql.CLOCKS.values((zone, slot, text_.subject, text_.body) for zone, (slot, text_) in clocks.items()),
         "marker": _NAME,
         **{option.name: message.get(option.name, option.default) for option in fields(SendOptions)},
         "queue": queue_of(batch.job_kind),

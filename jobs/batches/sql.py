@@ -2,7 +2,10 @@
 
 # ruff: noqa: S608 - constants only
 
+from datetime import datetime
+
 from common import uuid7
+from common.database.rows import Rows
 from common.uuid7 import child_sql
 from notifications.deliveries.outbox import insert_deliveries
 from notifications.messages import text
@@ -28,11 +31,11 @@ RETURNING b.size, b.told
 # In the order of the people, in which the tables and indexes of users, channels and notifications are, too. The cursor
 # is in subqueries, so that the plan walks along the index for one part only. Progress makes this claim the first of its
 # tries again: a batch ends as dead when workers die over and over without getting on.
+CLOCKS = Rows("clock", zone=str, slot=datetime, subject=str, body=str)
 _PEOPLE = f"""{_HELD}, people AS MATERIALIZED (
     SELECT * FROM ($people) a WHERE user_id > (SELECT told_up_to FROM held) ORDER BY user_id LIMIT %(part)s
 ), clock AS (
-    SELECT * FROM unnest(%(zones)s::text[], %(slots)s::timestamptz[], %(subjects)s::text[], %(bodies)s::text[])
-                  AS clock(zone, slot, subject, body)
+    SELECT * FROM {CLOCKS.sql}
 ), readers AS MATERIALIZED (
     SELECT p.*, {DISPLAY_NAME_SQL} AS name, u.time_zone, coalesce(z.slot, any_zone.slot) AS slot,
            coalesce(z.subject, any_zone.subject) AS subject, coalesce(z.body, any_zone.body) AS body

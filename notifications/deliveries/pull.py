@@ -15,7 +15,8 @@ from uuid import UUID
 
 from django.db import transaction
 
-from common.database.postgres import column, query
+from common.database.postgres import query
+from common.database.rows import Rows
 from notifications.deliveries import fallback
 from notifications.deliveries.kind import DELIVERY, DeliveryClaim
 from notifications.deliveries.pull_signal import LONGEST_WAIT, wake_pullers_after_commit
@@ -161,17 +162,18 @@ def lease_id(lease: Lease) -> str:
     return lease.id.hex + lease.token.hex
 
 
-_GIVEN = "unnest(%(ids)s::uuid[], %(tokens)s::uuid[]) AS given(id, token)"
+_GIVEN = Rows("given", id=UUID, token=UUID)
 _LEASES = f"""
 SELECT d.id, d.lease_token AS token, d.provider AS handler, d.tries
-  FROM {_GIVEN} JOIN notifications_delivery d USING (id) JOIN notifications_notification n ON n.id = d.notification_id
+  FROM {_GIVEN.sql} JOIN notifications_delivery d USING (id)
+  JOIN notifications_notification n ON n.id = d.notification_id
  WHERE d.channel_id = %(channel)s AND d.state = 'sending' AND d.lease_token = given.token AND d.lease_until > now()
  ORDER BY n.id FOR NO KEY UPDATE OF n, d
 """  # noqa: S608 - constants only
 _CLOSED = f"""
 SELECT d.id, a.token, a.outcome,
        d.state = 'dead' AND d.replays = a.replay AND d.tries + d.released = a.number AS is_dead
-  FROM {_GIVEN} JOIN notifications_delivery d USING (id)
+  FROM {_GIVEN.sql} JOIN notifications_delivery d USING (id)
   JOIN notifications_attempt a ON a.delivery_id = d.id AND a.token = given.token
  WHERE d.channel_id = %(channel)s
 """  # noqa: S608 - constants only
@@ -183,8 +185,7 @@ def settle(channel: Channel, requested: Mapping[str, int | None]) -> dict[str, L
     The same request again gets the same result, and does nothing.
     """
     named = {(UUID(key[:32]), UUID(key[32:])): key for key in requested if _LEASE_ID.fullmatch(key)}
-    ids, tokens = zip(*named, strict=True) if named else ((), ())
-    values = {"channel": channel.id, "ids": column(ids), "tokens": column(tokens)}
+    values = {"channel": channel.id, **_GIVEN.values(named)}
     most_tries, results = Settings.read(channel.address).tries, dict.fromkeys(requested, LeaseResult.NOT_FOUND)
     with transaction.atomic():
         rows = []

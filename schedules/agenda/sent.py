@@ -5,7 +5,8 @@ from datetime import date, datetime
 from itertools import pairwise
 from uuid import UUID
 
-from common.database.postgres import column, query
+from common.database.postgres import query
+from common.database.rows import Rows
 from common.times.civil_time import local
 from common.uuid7 import first_of
 from people.models import User
@@ -20,10 +21,10 @@ MOST_SKIPPED = 1_000
 
 # By an index: ids grow with time. A row of each group is remembered by its place in the table, which costs half as much
 # as an array of its columns for each of a thousand groups.
-_SENT = """
+_SPANS = Rows("span", day=int, since=UUID, until=UUID, way=int)
+_SENT = f"""
 SELECT span.day, entry.*, one.id, one.subject
-  FROM unnest(%(days)s::int[], %(since)s::uuid[], %(until)s::uuid[], %(ways)s::int[]) AS span(day, since, until, way),
-       LATERAL (
+  FROM {_SPANS.sql}, LATERAL (
            SELECT origin_id, outcome, count(*) AS count, min(at) AS first, max(at) AS last, min(ctid) AS place,
                   count(*) OVER () AS entries, sum(count(*)) OVER () AS read
              FROM (SELECT ctid, origin_id, outcome, coalesce(slot, created_at) AS at
@@ -36,7 +37,7 @@ SELECT span.day, entry.*, one.id, one.subject
        ) entry
   JOIN notifications_notification one ON one.ctid = entry.place
  ORDER BY entry.first
-"""
+"""  # noqa: S608 - constants only
 # By `Notification.Outcome`, the states for people.
 _STATES = {"open": "pending", "full": "fired", "partial": "partial", "failed": "dead", "dropped": "cancelled"}
 
@@ -46,16 +47,12 @@ def sent(user: User, days: Days, now: datetime, shown: int) -> tuple[list[Entry]
 
     Of each day the first `shown`, of the last day the last ones; and how many more there are, where there are more.
     """
-    spans = [(since, until) for since, until in pairwise(days.edges()) if since <= now]
-    values = {
-        "days": column(range(len(spans))),
-        "since": column(first_of(since) for since, _ in spans),
-        "until": column(first_of(until) for _, until in spans),
-        "ways": column(-1 if until > now else 1 for _, until in spans),
-        "user": user.pk,
-        "most": MOST,
-        "shown": shown,
-    }
+    spans = [
+        (day, first_of(since), first_of(until), -1 if until > now else 1)
+        for day, (since, until) in enumerate(pairwise(days.edges()))
+        if since <= now
+    ]
+    values = {**_SPANS.values(spans), "user": user.pk, "most": MOST, "shown": shown}
     entries, more, dates = [], {}, [*days]
     for row in query(_SENT, values):
         if row.entries > shown:

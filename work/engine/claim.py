@@ -12,7 +12,8 @@ from django.db import transaction
 
 from common.database import fault_points, postgres
 from common.database.group_commit import Alone, Combiner
-from common.database.postgres import blames_no_row, column, persist
+from common.database.postgres import blames_no_row, persist
+from common.database.rows import Rows
 from work.broker.shared_connection import SharedConnection, has_threads
 from work.engine.decision import Decision, give_back
 from work.engine.settlement import settle, settlement, write
@@ -25,9 +26,10 @@ log = logging.getLogger(__name__)
 # Longer than the longest deadline and Celery's hard time limit, so that a lease only expires under a dead worker.
 LEASE = 90.0  # seconds
 
+_NEW = Rows("new", id=UUID, token=UUID)
 _CLAIM = f"""
 WITH new AS (
-    SELECT * FROM unnest(%(ids)s::uuid[], %(tokens)s::uuid[]) AS new(id, token)
+    SELECT * FROM {_NEW.sql}
 ), claimed AS (
     UPDATE $work d
        SET state = '$working', tries = tries + 1, lease_token = new.token,
@@ -48,7 +50,7 @@ _CLAIM_MANY = _CLAIM.replace(
     "), claimed AS (",
     """), locked AS MATERIALIZED (
     SELECT d.id FROM $work d
-     WHERE d.id = ANY(%(ids)s::uuid[]) AND d.state = 'pending' AND d.available_at <= now()
+     WHERE d.id = ANY(%(new_id)s::uuid[]) AND d.state = 'pending' AND d.available_at <= now()
        AND (d.expires_at IS NULL OR d.expires_at > now()) FOR NO KEY UPDATE SKIP LOCKED
 ), claimed AS (""",
 ).replace("      FROM new\n     WHERE d.id", "      FROM new JOIN locked USING (id)\n     WHERE d.id")
@@ -183,5 +185,4 @@ def _together(kind: Kind[Any]) -> Combiner[tuple[UUID, UUID, str], Any]:
 
 def _values(requests: Sequence[tuple[UUID, UUID, str]]) -> dict[str, Any]:
     """Of one process."""
-    ids, tokens, workers = zip(*requests, strict=True)
-    return {"ids": column(ids), "tokens": column(tokens), "lease": LEASE, "worker": workers[0][:120], "pulled": 0}
+    return {**_NEW.values(requests), "lease": LEASE, "worker": requests[0][2][:120], "pulled": 0}

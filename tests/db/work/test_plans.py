@@ -7,7 +7,6 @@ import re
 import pytest
 from django.db import connection
 
-from common.database.postgres import column
 from common.uuid7 import uuid7
 from notifications.deliveries.channel_health import Outcome
 from notifications.deliveries.kind import DELIVERY
@@ -59,7 +58,7 @@ def scans_of(statement: str, values: dict[str, object]) -> set[str]:
 
 @pytest.mark.parametrize("many", [False, True])
 def test_a_claim_by_id_takes_no_index_of_rescue(delivery: Delivery, many: bool) -> None:
-    values = {"ids": column([delivery.id]), "tokens": column([uuid7()]), "lease": 90.0, "worker": "w", "pulled": 0}
+    values = claim._values([(delivery.id, uuid7(), "w")])
     template = claim._CLAIM_MANY if many else claim._CLAIM
     assert scans_of(DELIVERY.sql(template), values) == {"notifications_delivery_pkey"}
 
