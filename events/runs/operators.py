@@ -22,9 +22,7 @@ from events.models import FlowSettings, OpenAlert
 from events.pure import types
 from events.pure.envelope import Envelope
 from events.runs.incidents import KEYS
-from notifications import providers
 from notifications.models import Channel
-from notifications.models.channel import usable
 from people.models import User
 from work.operators.problems import Problem, Words
 
@@ -60,10 +58,8 @@ def chosen() -> list[Operator]:
     )
     users = [row.user_id for row in rows]
     own = defaultdict(list)
-    channels = Channel.objects.filter(user__in=users).filter(usable())
-    for channel in channels:
-        if channel.provider not in providers.pulled():
-            own[channel.user_id].append(channel)
+    for channel in Channel.objects.read_by_people().filter(user__in=users):
+        own[channel.user_id].append(channel)
     return [Operator(row.user, _in_order(own[row.user_id], row.settings)) for row in rows]
 
 

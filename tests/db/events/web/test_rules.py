@@ -15,7 +15,7 @@ from events.models import Effect, Event, Rule
 from events.pure.envelope import Envelope
 from notifications.models import Delivery, Notification
 from people.models import User
-from tests.make import happen, make_channel, make_rule, make_user, signed_in
+from tests.make import NOON, happen, make_channel, make_rule, make_user, signed_in
 
 
 def test_the_list_says_what_each_listens_to_and_whether_it_rang(browser: Client, ada: User) -> None:
@@ -46,6 +46,19 @@ def test_one_rule_shows_what_it_made_of_events_and_why(browser: Client, ada: Use
     assert "data.amount is 99" in page
     said.delete()
     assert "/history/0" not in browser.get(f"/rules/{rule.id}/").content.decode()
+
+
+@pytest.mark.parametrize(
+    ("marks", "state"),
+    [
+        ({"disabled_at": NOON}, "disabled"),
+        ({"verified_at": None}, "unverified"),
+        ({"failing_since": NOON}, "failing"),
+    ],
+)
+def test_one_rule_shows_the_state_of_its_channels(browser: Client, ada: User, marks: Any, state: str) -> None:
+    rule = make_rule(ada, channels=[make_channel(ada, "webhook", **marks)])
+    assert f'class="state {state}"' in browser.get(f"/rules/{rule.id}/").content.decode()
 
 
 @pytest.mark.parametrize("conditions", [[{"field": 3}], "none", [None], {"a": 1}, [{"operator": "above"}]])
