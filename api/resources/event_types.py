@@ -88,7 +88,7 @@ class RouteDocument(BaseModel):
     flow: str | None = of(lambda route: str(route.flow) or None, "The label of a flow.")
     channel_id: UUID | None = of("channel.id", "Null for a flow, and for a rule without channels.")
     channel_label: str | None = of("channel.label")
-    kind: str | None = of("channel.provider", "That of the channel; `queue` is one that programs pull.")
+    kind: str | None = of("channel.provider", "The kind of the channel; `queue` is one that programs pull.")
     waiting: int = of(
         lambda route: route.backlog.waiting if route.backlog else 0,
         f"Deliveries to the channel that wait; {COUNTED + 1:,} are that many or more.",

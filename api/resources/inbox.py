@@ -25,7 +25,7 @@ class InboxMessage(BaseModel):
     title: str = of("notification.subject", "The subject.")
     body: str = of("notification.body", "The text; may be empty.")
     urgent: bool = of("notification.urgent", "Whether it did not wait for the end of quiet hours.")
-    category: str = of("notification.category", "That of its schedule or sender; may be empty.")
+    category: str = of("notification.category", "The category of its schedule or sender; may be empty.")
     answerable: bool = of(
         lambda one: one.notification.is_answerable and one.notification.acknowledged_at is None,
         "Whether `acknowledge` and `snooze` of the notification take it.",

@@ -53,7 +53,7 @@ class RowDocument(BaseModel):
     source: str = Field(description="What the producer said, or the rule or reminder.")
     consumers: list[str] = Field(description="The rules and flows of an event; a delivery's channel, or who pulled it.")
     key: str = Field(description="The first texts and numbers of its data; of a run its key.")
-    state: Annotated[str, one_of(_STATES)] = of(lambda row: _CALLED.get(row.state, row.state), "That of its row.")
+    state: Annotated[str, one_of(_STATES)] = of(lambda row: _CALLED.get(row.state, row.state), "The state of its row.")
     reason: ReasonDocument = of(_reason)
     tries: list[TryDocument] = of(lambda row: documents(TryDocument, row.tries), "The oldest first.")
     notification_id: UUID | None = Field(description="Whose delivery it is, or what a job has sent; else null.")

@@ -17,7 +17,7 @@ TRIES = 3
 CHANNELS = 3
 """Of a provider with a host for each channel, so many must fail; of others, one is enough."""
 _MINUTES = 10
-_LOOKED_AT = 2_000
+_EXAMINED = 2_000
 _NOT_SENT = (
     *(DeliveryCode.DISABLED, DeliveryCode.UNVERIFIED, DeliveryCode.REMOVED),
     *(DeliveryCode.NO_PROVIDER, DeliveryCode.UNREADABLE),
@@ -48,7 +48,7 @@ SELECT t.provider, arrived.id IS NOT NULL AS has_arrived,
 
 def refusing(open_keys: Collection[str]) -> list[Problem]:
     """One problem for each provider that refuses everybody. One of `open_keys` lasts until something arrives."""
-    values = {"most": _LOOKED_AT, "minutes": _MINUTES, "not_sent": column(_NOT_SENT, str)}
+    values = {"most": _EXAMINED, "minutes": _MINUTES, "not_sent": column(_NOT_SENT, str)}
     rows = {row.provider: row for row in query(_REFUSED, values)}
     problems = []
     for provider in providers.registry.by_name:

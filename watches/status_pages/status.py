@@ -33,7 +33,7 @@ NEW_A_DAY = 50
 _DAY = 86_400
 _LONG = 0.05
 """The share of a day from which a downtime is long."""
-_IN_FEED, _LOOKED_AT = 50, 200
+_IN_FEED, _EXAMINED = 50, 200
 _NEWS = (notices.MISSED, notices.FAILED, notices.RECOVERED)
 
 
@@ -170,7 +170,7 @@ def _changes_of_watches(page: StatusPage) -> Iterator[tuple[datetime, UUID, str,
     """For each, when, its id, its title and no text."""
     watches = {watch.id: watch.name for watch in watches_of(page)}
     mine = Event.objects.filter(user=page.user_id).order_by("-id")
-    news = [mine.filter(type=one)[:_LOOKED_AT] for one in _NEWS]  # each by its index
+    news = [mine.filter(type=one)[:_EXAMINED] for one in _NEWS]  # each by its index
     for event in news[0].union(*news[1:], all=True):
         if event.source == SOURCE and event.correlation_id in watches:
             text = _("%(name)s works again") if event.type == notices.RECOVERED else _("%(name)s is down")

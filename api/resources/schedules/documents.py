@@ -151,7 +151,7 @@ class ScheduleDocument(BaseModel):
     active: bool = of(lambda schedule: schedule.state == Schedule.State.ACTIVE, "Whether `state` is `active`.")
     version: int
     schedule_type: Annotated[str, one_of(KINDS)] = of("kind", "The kind in `timing`.")
-    cron_expression: str | None = Field(description="That of `timing`; null for another kind.")
+    cron_expression: str | None = Field(description="The expression of `timing`; null for another kind.")
     timing: TimingDocument | None = Field(description="Exactly one kind; null if it cannot be read any more.")
     description: str = Field(description="The timing in words.")
     time_zone: str | None = of(
