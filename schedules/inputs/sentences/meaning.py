@@ -7,6 +7,7 @@ from django.utils.translation import gettext as _
 
 from schedules.inputs.sentences.days import ELAPSED, LAST_MINUTE, PARTS, Clock, Day, Step, Times, Timing, later
 from schedules.inputs.sentences.hints import NotUnderstood
+from schedules.inputs.sentences.pieces import clean
 from schedules.inputs.sentences.sentence import LONGEST, Sentence
 from schedules.rules import InvalidRule, civil, words
 from schedules.rules.repetition import Repetition
@@ -15,7 +16,6 @@ from schedules.rules.words import DAYS
 _MINUTE = timedelta(minutes=1)
 _DAY = timedelta(days=1)
 _MORNING_BEGINS = "05:00"
-_NARROW = {wide: wide - 0xFEE0 for wide in range(0xFF0D, 0xFF1B)}  # the wide "-" to ":" of East Asia's keyboards
 # The fields of a sentence that do not go together with one.
 _EXCLUDED = {
     "wait": ("day", "every", "shorthand", "ends", "starts"),
@@ -42,7 +42,7 @@ def read(line: str, instant: datetime, zone: str, language: str = "en") -> Under
 
     Raises NotUnderstood, with choices where several meanings are sensible, or InvalidRule for a zone that there is not.
     """
-    if not (line := " ".join(line.translate(_NARROW).split())):
+    if not (line := clean(line)):
         raise NotUnderstood("empty")
     if len(line) > LONGEST:
         raise NotUnderstood("long", f"{LONGEST}")

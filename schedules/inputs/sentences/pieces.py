@@ -24,6 +24,10 @@ _YEARS = range(1900, 2200)
 _FOREIGN = {"weekday", "plural", "every", "adverb", "workdays", "monfris"}
 # From here on, a year of two digits may be of the last century.
 _NEXT_CENTURY = 40
+# Digits and marks of East Asia's keyboards, hyphens of word processors, and what is not seen.
+_PLAIN = {wide: wide - 0xFEE0 for wide in range(0xFF0D, 0xFF1B)}
+_PLAIN |= str.maketrans("\u2010\u2011\u2212", "---", "\u00ad\u200b\u200e\u200f\u2060\ufeff")
+_ALIKE = str.maketrans("–—’", "--'")
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
 _FRACTIONS = {"1/2": 0.5, "1/4": 0.25, "3/4": 0.75}
 # They have every set of kinds that a token can have besides those of the words.
@@ -58,9 +62,15 @@ class Lexicon:
         return {**kinds, "dotday": kinds["dotdate"]} if self.has_dotted_days and "dotdate" in kinds else kinds
 
 
+def clean(line: str) -> str:
+    """In one form of each letter, as some systems write "ü" in two, with single spaces."""
+    return " ".join(unicodedata.normalize("NFC", line.translate(_PLAIN)).split())
+
+
 def fold(word: str) -> str:
-    """In lower case and without accents, which many people leave out. The "ñ" of "mañ" stays: it is not "man"."""
-    return re.sub(r"(?!\u0303)[\u0300-\u036f]|\u0303(?=[^\W\d_])", "", unicodedata.normalize("NFD", word.lower()))
+    """In lower case, without accents, which many people leave out. The "ñ" of "mañ" stays: it is not "man"."""
+    word = unicodedata.normalize("NFD", word.lower().translate(_ALIKE))
+    return re.sub(r"(?!\u0303)[\u0300-\u036f]|\u0303(?=[^\W\d_])", "", word)
 
 
 def languages() -> list[str]:

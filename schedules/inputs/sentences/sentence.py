@@ -11,7 +11,7 @@ from schedules.inputs.sentences import unused_words
 from schedules.inputs.sentences.days import ELAPSED, Clock, Day, Piece, Step, Times
 from schedules.inputs.sentences.grammar import grammar
 from schedules.inputs.sentences.hints import NotUnderstood
-from schedules.inputs.sentences.pieces import Lexicon, lexicon, pieces
+from schedules.inputs.sentences.pieces import Lexicon, clean, lexicon, pieces
 
 LONGEST = 300
 # What a line may have once: the field of a kind, and the hint for a second value.
@@ -34,7 +34,7 @@ _ONCE = {
 
 def early(text: str, language: str) -> list[int] | None:
     """The minutes of "1 day, 10 minutes"; None if it is not understood. In English or this language."""
-    line = f"{' '.join(text.split())} beforehand"
+    line = f"{clean(text)} beforehand"
     if len(line) > LONGEST:
         return None
     try:

@@ -7,6 +7,7 @@ import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 import pytest
 from django.utils.translation import override
@@ -242,6 +243,15 @@ def test_ordinary_words_and_amounts_stay_in_the_title(language: str, titles: str
         for line in (f"{title} {when}", f"{when} {title}"):
             understood = read(line, WEDNESDAY, BERLIN, language)
             assert (understood.sentence.title, f"{understood.timing}") == (title, "2026-11-19 10:00:00")
+
+
+@pytest.mark.parametrize(
+    ("line", "language"),
+    [("täglich 8 Uhr Pille", "de"), ("mañana a las diez y media cita", "es"), ("L-V 8:15 bus", "es")],
+)
+def test_a_line_means_the_same_in_other_forms_of_its_letters(line: str, language: str) -> None:
+    for form in (normalize("NFD", line), line.replace(" ", "\u200b\xa0"), line.replace("-", "–")):
+        assert said(form, language) == said(line, language)
 
 
 def test_an_empty_and_a_long_line_are_refused_and_each_hint_is_used() -> None:
