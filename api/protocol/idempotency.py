@@ -1,8 +1,8 @@
 """`Idempotency-Key`: the same POST sent again changes nothing and gets the same answer.
 
 The answer is written in the transaction of the effect, so there is never one without the other. A refused request has
-changed nothing and may be corrected under the same key; only a refusal that counts (`Problem.kept`) is kept, like a
-success. An answer with a secret is kept encrypted.
+changed nothing and may be corrected under the same key; only a refusal that counts (`Problem.stored`) is stored, like a
+success. An answer with a secret is stored encrypted.
 """
 
 import hashlib
@@ -56,7 +56,7 @@ _FORGET = "DELETE FROM api_storedanswer WHERE created_at < now() - interval '24 
 
 
 def once(token: ApiToken, key: str, request: HttpRequest, run: Callable[[], HttpResponse]) -> HttpResponse:
-    """Run the operation and keep its answer, or return the kept one. Raises problems 400, 409 and 422."""
+    """Run the operation and store its answer, or return the stored one. Raises problems 400, 409 and 422."""
     if not _KEY.fullmatch(key):
         raise Problem(400, "bad-key", "This Idempotency-Key is not valid.", "Send 1 to 255 printable ASCII characters.")
     # With the scopes, which `run` checks: a token of fewer gets no answer of another one's.
@@ -73,7 +73,7 @@ def once(token: ApiToken, key: str, request: HttpRequest, run: Callable[[], Http
         if not _begin(values):
             return _stored_answer(values)
         response = run()
-        if response.status_code >= 300 and not getattr(response, "kept", False):
+        if response.status_code >= 300 and not getattr(response, "stored", False):
             transaction.set_rollback(True)
             return response
         headers = {name: response[name] for name in _STORED_HEADERS if name in response}

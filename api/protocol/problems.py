@@ -61,7 +61,7 @@ CODES = {
 class Problem(Exception):
     """Raise it anywhere in an operation. `code` is for programs and stays the same; the texts are for people.
 
-    `kept`: what the operation wrote stays also under an `Idempotency-Key`, such as a counted try.
+    `stored`: what the operation wrote stays also under an `Idempotency-Key`, such as a counted try.
     """
 
     def __init__(
@@ -72,12 +72,12 @@ class Problem(Exception):
         detail: str = "",
         errors: Iterable[FieldError] = (),
         headers: Mapping[str, str] | None = None,
-        kept: bool = False,
+        stored: bool = False,
         **more: Any,
     ) -> None:
         super().__init__(title)
         self.status, self.code, self.title, self.detail = status, code, title, detail
-        self.errors, self.headers, self.kept, self.more = list(errors), dict(headers or {}), kept, more
+        self.errors, self.headers, self.stored, self.more = list(errors), dict(headers or {}), stored, more
 
     def response(self) -> HttpResponse:
         document: dict[str, Any] = {
@@ -96,15 +96,15 @@ class Problem(Exception):
         response = HttpResponse(
             json.dumps(document | self.more), status=self.status, content_type=CONTENT_TYPE, headers=self.headers
         )
-        response.kept = self.kept  # type: ignore[attr-defined]
+        response.stored = self.stored  # type: ignore[attr-defined]
         return response
 
 
-def invalid(*errors: FieldError, kept: bool = False) -> Problem:
+def invalid(*errors: FieldError, stored: bool = False) -> Problem:
     """The body or a parameter is wrong: each error names its field and the remedy."""
     shown = errors[:MOST_ERRORS]
     detail = "See errors." if shown == errors else f"See errors: the first {MOST_ERRORS} of {len(errors):,}."
-    return Problem(422, "invalid", "Something in this request is not valid.", detail, shown, kept=kept)
+    return Problem(422, "invalid", "Something in this request is not valid.", detail, shown, stored=stored)
 
 
 FORM_NAMES = {"__all__": "", "channels": "channel_ids", "one_by_one": "in_order", "watches": "watch_ids"}

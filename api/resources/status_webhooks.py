@@ -160,9 +160,9 @@ def verify_status_webhook(request: ApiRequest, webhook_id: UUID, body: StatusWeb
             channel.refresh_from_db()
             return _show(channel)
     except codes.Spent as spent:
-        raise conflict(str(spent), kept=True) from None
+        raise conflict(str(spent), stored=True) from None
     # Kept: a try counts also where the request has an Idempotency-Key.
-    raise invalid(FieldError("code", "This is not the latest code. Use the newest one.", "wrong_code"), kept=True)
+    raise invalid(FieldError("code", "This is not the latest code. Use the newest one.", "wrong_code"), stored=True)
 
 
 @router.post("/{uuid:webhook_id}/code", response={202: StatusWebhook}, summary="Send a new code")

@@ -56,7 +56,7 @@ def event_list(request: PersonRequest) -> HttpResponse:
 def event_detail(request: PersonRequest, event_id: UUID) -> HttpResponse:
     event = _own(_with_effects(Event.objects.for_user(request.user)).prefetch_related("history"), event_id)
     written = json.dumps(event.data, ensure_ascii=False, indent=2)
-    context = {"event": event, "data": written, "known": types.TYPES.get(event.type), **_heard(request, [event])}
+    context = {"event": event, "data": written, "builtin": types.TYPES.get(event.type), **_heard(request, [event])}
     return render(request, "events/event_detail.html", context)
 
 

@@ -58,7 +58,7 @@ def detail(request: PersonRequest, rule_id: UUID) -> HttpResponse:
         "how_often": [text for text in (words.throttle(rule), words.digest(rule), words.series(rule)) if text],
         "channels": rule.ordered_channels(),
         "effects": effects,
-        "kept": set(Notification.objects.for_user(request.user).filter(id__in=caused).values_list("id", flat=True)),
+        "existing": set(Notification.objects.for_user(request.user).filter(id__in=caused).values_list("id", flat=True)),
         "step": results.last(request.user.pk, [rule.id]).get(rule.id) if rule.series else None,
     }
     return render(request, "events/rule.html", context)

@@ -25,7 +25,7 @@ def type_list(request: PersonRequest) -> HttpResponse:
     context = {
         "rows": [row for row in result if not row.only_came],
         "unregistered": [row for row in result if row.only_came],
-        "known": types.TYPES.values(),
+        "builtin": types.TYPES.values(),
         "counted": COUNTED,
     }
     return render(request, "events/type_list.html", context)

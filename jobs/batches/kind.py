@@ -130,7 +130,7 @@ def _tell(batch: BatchClaim, statement: str, values: dict[str, Any]) -> Defer | 
         if row.passed < PART:
             log.info("Batch %s is recorded: %s of %s people were reached", batch.id, row.reached, row.size)
             return None
-        if not counted and postgres.query(sql.KNOWN, [])[0].rows < row.size:
+        if not counted and postgres.query(sql.ANALYZED, [])[0].rows < row.size:
             postgres.change(sql.ANALYZE, [])
         counted = True
         if time.monotonic() > until:

@@ -80,7 +80,7 @@ def record(batches: Iterable[NewBatch]) -> list[Wake]:
 class Progress:
     """Counts of a batch by state. It counts deliveries; of a batch of jobs, the jobs.
 
-    `is_told`: nobody is told any more, so that none at all means the end of it.
+    `is_complete`: nobody is left to notify, so that none at all means the end of it.
     """
 
     pending: int
@@ -88,7 +88,7 @@ class Progress:
     completed: int
     failed: int
     dropped: int
-    is_told: bool = True
+    is_complete: bool = True
 
     @property
     def parts(self) -> dict[str, int]:
@@ -102,13 +102,13 @@ class Progress:
     def percent(self) -> float:
         """The percentage that has ended, in whichever way."""
         ended = self.completed + self.failed + self.dropped
-        return round(100 * ended / self.total, 1) if self.total else 100.0 * self.is_told
+        return round(100 * ended / self.total, 1) if self.total else 100.0 * self.is_complete
 
 
 def progress_of(batch: Batch) -> Progress:
     """Return the progress of a batch that was read `with_counts`. Who is not told yet counts as one pending."""
     counts = batch.counts or dict.fromkeys(COUNTED, 0)  # type: ignore[attr-defined]
-    return Progress(**counts | {"pending": counts["pending"] + _untold(batch)}, is_told=not _is_being_told(batch))
+    return Progress(**counts | {"pending": counts["pending"] + _untold(batch)}, is_complete=not _is_notifying(batch))
 
 
 def shown(batch: Batch) -> Progress:
@@ -121,7 +121,7 @@ def shown(batch: Batch) -> Progress:
         return progress_of(batch)
     untold = _untold(batch)
     dropped = max(0, (batch.size or 0) - batch.told - untold)
-    return Progress(untold, 0, batch.told, 0, dropped, is_told=not _is_being_told(batch))
+    return Progress(untold, 0, batch.told, 0, dropped, is_complete=not _is_notifying(batch))
 
 
 def hides_deliveries(batch: Batch) -> bool:
@@ -134,10 +134,10 @@ def ended_at(batch: Batch) -> datetime | None:
 
 
 def _untold(batch: Batch) -> int:
-    return max(0, (batch.size or 0) - batch.told) if _is_being_told(batch) else 0
+    return max(0, (batch.size or 0) - batch.told) if _is_notifying(batch) else 0
 
 
-def _is_being_told(batch: Batch) -> bool:
+def _is_notifying(batch: Batch) -> bool:
     return batch.state in {"pending", WORDS.working} and batch.cancelled_at is None
 
 

@@ -109,5 +109,5 @@ CHECK = f"""{_PEOPLE}, recorded AS (
 """
 # Workers keep the plans of their statements. Those made for a nearly empty table read all of it, which a large audience
 # has filled within seconds; autovacuum comes after a minute.
-KNOWN = "SELECT reltuples AS rows FROM pg_class WHERE oid = 'notifications_delivery'::regclass"
+ANALYZED = "SELECT reltuples AS rows FROM pg_class WHERE oid = 'notifications_delivery'::regclass"
 ANALYZE = "ANALYZE notifications_notification, notifications_delivery, jobs_job"

@@ -129,8 +129,8 @@ class CheckKind(Kind[JobClaim]):
             return deciding.failed(claim, follows.reason, disconnect=follows.disconnect)
         if isinstance(result, Found) and (at := result.answered_at):
             age = (claim.claimed_at - at).total_seconds()
-            kept = Reason(JobCode.KEPT_ANSWER, age=max(0.0, age), answered_at=at.isoformat())
-            follows = replace(follows, reason=follows.reason.then(kept))
+            note = Reason(JobCode.KEPT_ANSWER, age=max(0.0, age), answered_at=at.isoformat())
+            follows = replace(follows, reason=follows.reason.then(note))
         return deciding.decided(claim, follows)
 
     def policy(self, handler: str) -> Policy:

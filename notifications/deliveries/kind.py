@@ -66,7 +66,7 @@ class DeliveryClaim(SendClaim):
     or stopped its reminder, and has not sent it again, or their account was switched off. `is_test`: they asked for it
     to try the channel. `link_id` changes with the channel's address. `give_up_after`: seconds after which its channel
     wants no further try, None for the provider's policy. `trying_for`: seconds since its first try, or since it first
-    waited for a host that rests. `was_held`: quiet hours have let it wait.
+    waited for a host that rests. `was_delayed`: quiet hours have let it wait.
     """
 
     link_id: Annotated[UUID, Loaded("coalesce(c.link_id, c.id)")]
@@ -78,7 +78,7 @@ class DeliveryClaim(SendClaim):
     failing: Annotated[bool, Loaded("c.failing_since IS NOT NULL")]
     withdrawn: Annotated[Reason | None, FROM_ROW]
     is_test: Annotated[bool, Loaded("n.origin IN ('test', 'code')")]
-    was_held: Annotated[bool, Loaded(f"d.reason_code = '{DeliveryCode.QUIET_HOURS}' OR n.nag_of IS NOT NULL")]
+    was_delayed: Annotated[bool, Loaded(f"d.reason_code = '{DeliveryCode.QUIET_HOURS}' OR n.nag_of IS NOT NULL")]
 
     def daily_rates(self) -> list[Rate]:
         """Tests are counted where they are asked for. A status webhook gets as much as there are changes."""
@@ -92,7 +92,7 @@ class DeliveryClaim(SendClaim):
 
 
 # Seconds between two tries to read secrets whose key is missing, and how many there are: a week for the operator.
-_LONGEST_HELD, _MOST_HELD = 3_600.0, 174
+_LONGEST_WAIT, _MOST_WAITS = 3_600.0, 174
 
 
 class DeliveryKind(Kind[DeliveryClaim]):
@@ -244,8 +244,8 @@ def _until_quiet_hours_end(claim: DeliveryClaim, wait: float) -> Defer | None:
 
 def _until_readable(claim: DeliveryClaim, error: encryption.Unreadable) -> Defer | NotStarted:
     """An operator may restore a key that is missing."""
-    if isinstance(error, encryption.MissingKey) and claim.released < _MOST_HELD:
-        return Defer(min(60.0 * 2**claim.released, _LONGEST_HELD), Reason(DeliveryCode.UNREADABLE))
+    if isinstance(error, encryption.MissingKey) and claim.released < _MOST_WAITS:
+        return Defer(min(60.0 * 2**claim.released, _LONGEST_WAIT), Reason(DeliveryCode.UNREADABLE))
     return NotStarted(Reason(DeliveryCode.UNREADABLE))
 
 
@@ -260,7 +260,7 @@ _INSIDE: dict[str, Callable[[DeliveryClaim], Answer | Cancel | Defer]] = {
 def _silence(claim: DeliveryClaim) -> Defer | Cancel | None:
     """None where it may go out now: neither quiet hours nor a holiday keep it silent."""
     later, message = _until_quiet_hours_end(claim, 0.0), claim.message
-    if (later or claim.was_held) and message.schedule_id is not None and message.slot is not None:
+    if (later or claim.was_delayed) and message.schedule_id is not None and message.slot is not None:
         rings = claim.claimed_at + timedelta(seconds=0.0 if later is None else later.wait)
         instants = (message.slot, rings)
         if any(withdraws(message.schedule_id, one) for withdraws in quiet_changes.WITHDRAWS for one in instants):

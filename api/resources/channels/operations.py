@@ -179,7 +179,7 @@ def verify_channel(request: ApiRequest, channel_id: UUID, body: CodeBody) -> Htt
             raise invalid(FieldError("code", str(spent))) from None
         if not right:
             # Kept: a try counts also where the request has an Idempotency-Key.
-            raise invalid(FieldError("code", "This is not the latest code. Check the newest message."), kept=True)
+            raise invalid(FieldError("code", "This is not the latest code. Check the newest message."), stored=True)
     return show(Channel.objects.get(id=channel.id))
 
 

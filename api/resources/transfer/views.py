@@ -90,7 +90,7 @@ def _report(request: PersonRequest, outcome: Outcome) -> None:
 def _shown(outcome: Outcome) -> dict[str, Any]:
     names = {"settings": _("Settings")} | {name: str(section.name) for name, section in SECTIONS.items()}
     rows = [
-        {"name": name, "added": outcome.added[section], "known": outcome.existing[section]}
+        {"name": name, "added": outcome.added[section], "existing": outcome.existing[section]}
         for section, name in names.items()
         if outcome.added[section] or outcome.existing[section]
     ]

@@ -139,7 +139,7 @@ def test_the_page_says_which_channel_cannot_be_read_and_the_others_go_on(
 
 def test_a_delivery_waits_for_a_missing_key_for_a_week_and_counts_no_try(ada: User, settings: Settings) -> None:
     hook = make_channel(ada, "webhook")
-    delivery, late = make_delivery(hook), make_delivery(hook, released=delivery_kind._MOST_HELD)
+    delivery, late = make_delivery(hook), make_delivery(hook, released=delivery_kind._MOST_WAITS)
     settings.ENCRYPTION_KEYS = [LOST]
     for one in (delivery, late):
         send_now(one.id)
