@@ -1,4 +1,4 @@
-"""A process that has imported Carillon, as `script/server` does, and forks web processes, workers and beats of tests.
+"""A process that has imported Carillon, as `script/server` does; it forks web processes, workers, beats, and `-c` code.
 
 The imports take a new program 0.7 to 1.4 s of CPU. A fork reads its own environment and command line, and runs the
 program as Python would. It becomes a new program (exec) if a setting that the imports have read differs.
@@ -24,7 +24,7 @@ _PROGRAMS = ("celery", "uvicorn")
 # Variables that are read beside those of all settings.
 _FIXED = ("CARILLON_VAR", "DJANGO_SETTINGS_MODULE")
 # Settings of which the imports keep nothing, or that `_become` hands on.
-_READ_AGAIN = ("DATABASES", "EMAIL_BACKEND", "EMAIL_FILE_PATH", "LOGGING")
+_READ_AGAIN = ("DATABASES", "EMAIL_BACKEND", "EMAIL_FILE_PATH", "FLOWS", "JOB_QUEUES", "LOGGING", "QUEUES")
 # The imports open no connection.
 _NOWHERE = {
     "DATABASE_POOL": "on",
@@ -83,7 +83,8 @@ class Zygote:
     def start(self, command: list[str], *, env: dict[str, str], **others: Any) -> Forked | subprocess.Popen[str]:
         fixed = {name: value for name, value in env.items() if name in _FIXED or name.startswith("FAULTS_")}
         # A worker of the other pool would fork the zygote's memory again.
-        can_fork = command[1] == "-m" and command[2] in _PROGRAMS and "prefork" not in command
+        is_ours = command[0] == sys.executable and "prefork" not in command
+        can_fork = is_ours and (command[1] == "-c" or (command[1] == "-m" and command[2] in _PROGRAMS))
         with self._lock:
             if not (can_fork and self._has(fixed)):
                 return subprocess.Popen(command, env=env, **others)
@@ -157,7 +158,7 @@ def _become(command: list[str], environment: dict[str, str]) -> None:
     """Read again what differs, so that this fork is what a new program would be after its imports."""
     os.environ.clear()
     os.environ |= environment
-    sys.argv = [_path(command[2]), *command[3:]]
+    sys.argv = ["-c" if command[1] == "-c" else _path(command[2]), *command[3:]]
     if command[2] == "uvicorn":
         os.environ.setdefault("DATABASE_POOL", "1")  # as config.asgi does
 
@@ -167,6 +168,7 @@ def _become(command: list[str], environment: dict[str, str]) -> None:
 
     from common.database import fault_points
     from config.celery import app
+    from events import flows
 
     importlib.reload(fault_points)
     for name in dict.fromkeys(("config.settings", os.environ["DJANGO_SETTINGS_MODULE"])):
@@ -180,6 +182,8 @@ def _become(command: list[str], environment: dict[str, str]) -> None:
     if any(getattr(own, name) != getattr(settings, name) for name in read):
         os.execve(command[0], command, environment)  # noqa: S606 - as the test would have done
     settings._wrapped = own
+    flows.PACKAGES[1:] = own.FLOWS
+    vars(flows.registry).pop("by_name", None)
     for handler in (connections, caches):
         vars(handler).clear()
         handler.__init__()  # type: ignore[misc]
@@ -190,10 +194,15 @@ def main() -> None:
     sys.argv = [_path("uvicorn")]
     from config.processes import server
 
+    # Programs that operators start import them; `script/server` does without.
+    importlib.import_module("celery.bin.celery")
     server._load()
     command, environment = _serve()
     _become(command, environment)
-    runpy.run_module(command[2], run_name="__main__", alter_sys=True)
+    if command[1] == "-c":
+        exec(command[2], {"__name__": "__main__"})  # noqa: S102 - the code of a test
+    else:
+        runpy.run_module(command[2], run_name="__main__", alter_sys=True)
 
 
 if __name__ == "__main__":

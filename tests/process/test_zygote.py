@@ -14,11 +14,13 @@ from typing import Any
 import pytest
 
 from config.processes.commands import web_command
+from demo.child import Child
 from demo.ports import free_port
 from tests.process.conftest import wait_until
 from tests.process.notifications.conftest import environment
 from tests.zygote import Forked, Zygote
 
+FLOWS = "tests.process.events.sample_flows"
 REPORT = [sys.executable, "-m", "celery", "-A", "config", "report"]
 
 
@@ -29,17 +31,26 @@ def settings_of(report: str) -> list[str]:
 
 @pytest.mark.parametrize("origin", ["http://127.0.0.1:8001", "https://carillon.example.org"], ids=["fork", "exec"])
 def test_a_fork_has_the_settings_of_a_program_with_its_environment(origin: str) -> None:
-    ours = os.environ | environment(BASE_URL=origin, MOST_TEAMS="7", DATABASE_POOL="on")
+    given = {"MOST_TEAMS": "7", "DATABASE_POOL": "on", "FLOWS": FLOWS, "JOB_QUEUES": "feed=slow"}
+    ours = os.environ | environment(BASE_URL=origin, **given)
     program = subprocess.run(REPORT, env=ours, capture_output=True, text=True, check=True)
-    zygote = Zygote()
-    with zygote:
-        fork = zygote.start(REPORT, env=ours)
-        assert isinstance(fork, Forked)
-        with fork.stdout as output:
-            found = settings_of(output.read())
-        assert fork.wait() == 0
+    fork = Child.popen(REPORT, env=ours)
+    assert isinstance(fork, Forked)
+    with fork.stdout as output:
+        found = settings_of(output.read())
+    assert fork.wait() == 0
     assert "MOST_TEAMS: 7" in found
     assert found == settings_of(program.stdout)
+
+
+def test_code_of_a_test_runs_in_a_fork_that_has_its_arguments_and_finds_its_flows() -> None:
+    code = "import sys; from events import flows; print(sys.argv, flows.find('slow') is not None)"
+    for given, found in ((FLOWS, "True"), ("", "False")):
+        fork = Child.popen([sys.executable, "-c", code, "a"], env=os.environ | environment(FLOWS=given))
+        assert isinstance(fork, Forked)
+        with fork.stdout as output:
+            assert output.read().splitlines()[-1] == f"['-c', 'a'] {found}"
+        assert fork.wait() == 0
 
 
 @pytest.mark.django_db(transaction=True)

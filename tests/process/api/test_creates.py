@@ -19,7 +19,7 @@ from tests.process.web import Answer, Web
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-CREATES = 400
+CREATES = 160
 
 
 class Caller:
@@ -81,7 +81,7 @@ def test_what_was_answered_is_there_once_though_the_web_process_is_killed_again_
                 made[number] = json.loads(answer.text)["id"]
 
         work = [pool.submit(create, number) for number in range(CREATES)]
-        for reached in (60, 160, 260):
+        for reached in (30, 70, 110):
             web.wait_until(lambda reached=reached: len(made) >= reached)  # type: ignore[misc]
             web.kill()
             running.clear()

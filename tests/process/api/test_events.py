@@ -22,7 +22,7 @@ def test_an_event_that_was_answered_is_there_once_though_the_web_process_is_kill
     web: Web,
 ) -> None:
     token = tokens.create(make_user(), "Test", ["events"], None)[1]
-    keys = [str(uuid4()) for _ in range(400)]
+    keys = [str(uuid4()) for _ in range(160)]
     answered: set[str] = set()
     unanswered: set[str] = set()
     running = threading.Event()
@@ -52,7 +52,7 @@ def test_an_event_that_was_answered_is_there_once_though_the_web_process_is_kill
                 answered.add(key)
 
         work = [pool.submit(publish, key) for key in keys]
-        for reached in (60, 160, 260):
+        for reached in (30, 70, 110):
             web.wait_until(lambda reached=reached: len(answered) >= reached)  # type: ignore[misc]
             web.kill()
             running.clear()

@@ -26,7 +26,7 @@ POOL = os.environ.get("FAULTS_POOL", "threads")
 # The sample leaves out faults of which other tests have their own: beats, PostgreSQL and SIGTERM; connections cut
 # during commits (tests/db/work/test_batches.py); one person who costs much (tests/process/config/test_one_person.py);
 # answers to events that are lost (tests/process/api/test_events.py).
-CELLS = (*range(1, 19), 21, 22, 23) if ALL else (1, 6, 4, 10, 8, 15, 14, 17, 21)
+CELLS = (*range(1, 19), 21, 22, 23) if ALL else (1, 4, 15, 21, 6, 10, 8, 14, 17)
 TOPIC = 14  # two subscribers for each delivery of the other cells
 PINGS = 22  # sends nothing to the sink
 MUTATIONS = {"unconditional-claim": 7}

@@ -57,13 +57,39 @@ def provider(program: Path, callback: str) -> Iterator[str]:
             process.kill()
 
 
-@pytest.fixture
-def web(program: Path, broker: object) -> Iterator[Web]:
+@pytest.fixture(scope="module")
+def served(program: Path, django_db_setup: None) -> Iterator[tuple[Web, str]]:
+    """With the address of the provider."""
     web = Web(LANG="C")
     with provider(program, f"http://127.0.0.1:{web.port}/account/oidc/callback/") as issuer:
-        variables(web)["OIDC_URL"] = issuer.replace("//", "//carillon:a%20secret%3A%20of%2Fboth@")
-        with web, ExitStack() as Browser.opened:
-            yield web
+        url = issuer.replace("//", "//carillon:a%20secret%3A%20of%2Fboth@")
+        variables(web).update(OIDC_URL=url, SIGN_UP="on")
+        with web:
+            yield web, url
+
+
+@pytest.fixture
+def web(served: tuple[Web, str], broker: object) -> Iterator[Web]:
+    web, url = served
+    serve(web, OIDC_URL=url, SIGN_UP="on")
+    with ExitStack() as Browser.opened:
+        yield web
+
+
+@pytest.fixture
+def closed(served: tuple[Web, str], broker: object) -> Iterator[Web]:
+    """Nobody can sign up."""
+    web, url = served
+    serve(web, OIDC_URL=url, SIGN_UP="off")
+    with ExitStack() as Browser.opened:
+        yield web
+
+
+def serve(web: Web, **wanted: str) -> None:
+    """Start the web process again, unless it has these variables."""
+    if not wanted.items() <= variables(web).items():
+        variables(web).update(wanted)
+        web.restart()
 
 
 def variables(web: Web) -> dict[str, str]:
@@ -147,34 +173,6 @@ def test_what_is_refused_says_why(web: Web) -> None:
     assert page.url.port != web.port
 
 
-def test_a_person_links_an_account_of_another_address_and_ends_the_link(web: Web) -> None:
-    grace = person("grace@example.org")
-    variables(web)["SIGN_UP"] = "off"
-    web.restart()
-
-    def by_password(email: str) -> tuple[Browser, httpx.Response]:
-        browser = Browser(web)
-        browser.send(browser.open(), "/account/login/", login=email, password=PASSWORD)
-        return browser, browser.open("/settings/oidc/")
-
-    browser, page = by_password(grace.email)
-    assert "No account at" in page.text
-    page = browser.at_provider(browser.send(page, "/settings/oidc/"), "other@example.org")
-    assert "The account is linked." in page.text
-    assert page.url.path == "/settings/oidc/"
-    guest = Browser(web)
-    guest.sign_in("other@example.org")
-    assert grace.email in guest.open("/settings/").text
-    ada, page = by_password(person("ada@example.org").email)
-    page = ada.at_provider(ada.send(page, "/settings/oidc/"), "other@example.org")
-    assert "Another person here is linked to that account." in page.text
-    assert "The link is ended." in browser.send(browser.open("/settings/oidc/"), "/settings/oidc/", unlink="").text
-    assert linked() == []
-    assert "Sign-up is closed" in Browser(web).sign_in("other@example.org").text
-    events = SecurityEvent.objects.filter(type__in=[SecurityEvent.Type.LINKED, SecurityEvent.Type.UNLINKED])
-    assert sorted(events.values_list("user__email", "type")) == [(grace.email, "linked"), (grace.email, "unlinked")]
-
-
 def test_who_has_no_password_cannot_end_the_link(web: Web) -> None:
     browser = Browser(web)
     browser.sign_in("ada@example.org")
@@ -183,22 +181,43 @@ def test_who_has_no_password_cannot_end_the_link(web: Web) -> None:
     assert linked() == ["ada@example.org"]
 
 
-def test_sign_up_may_be_closed_and_a_provider_that_is_gone_leaves_passwords(web: Web) -> None:
+def test_a_person_links_an_account_of_another_address_and_ends_the_link(closed: Web) -> None:
+    grace = person("grace@example.org")
+
+    def by_password(email: str) -> tuple[Browser, httpx.Response]:
+        browser = Browser(closed)
+        browser.send(browser.open(), "/account/login/", login=email, password=PASSWORD)
+        return browser, browser.open("/settings/oidc/")
+
+    browser, page = by_password(grace.email)
+    assert "No account at" in page.text
+    page = browser.at_provider(browser.send(page, "/settings/oidc/"), "other@example.org")
+    assert "The account is linked." in page.text
+    assert page.url.path == "/settings/oidc/"
+    guest = Browser(closed)
+    guest.sign_in("other@example.org")
+    assert grace.email in guest.open("/settings/").text
+    ada, page = by_password(person("ada@example.org").email)
+    page = ada.at_provider(ada.send(page, "/settings/oidc/"), "other@example.org")
+    assert "Another person here is linked to that account." in page.text
+    assert "The link is ended." in browser.send(browser.open("/settings/oidc/"), "/settings/oidc/", unlink="").text
+    assert linked() == []
+    assert "Sign-up is closed" in Browser(closed).sign_in("other@example.org").text
+    events = SecurityEvent.objects.filter(type__in=[SecurityEvent.Type.LINKED, SecurityEvent.Type.UNLINKED])
+    assert sorted(events.values_list("user__email", "type")) == [(grace.email, "linked"), (grace.email, "unlinked")]
+
+
+def test_sign_up_may_be_closed_and_a_provider_that_is_gone_leaves_passwords(closed: Web) -> None:
     person("grace@example.org")
-    variables(web)["SIGN_UP"] = "off"
-    web.restart()
-    assert "Sign-up is closed" in Browser(web).sign_in("ada@example.org").text
-    browser = Browser(web)
+    assert "Sign-up is closed" in Browser(closed).sign_in("ada@example.org").text
+    browser = Browser(closed)
     browser.sign_in("grace@example.org")
     assert browser.is_signed_in()
-    issuer = variables(web).pop("OIDC_URL")
-    variables(web)["OIDC_URL"] = re.sub(r":\d+$", ":9", issuer)
-    web.restart()
-    browser = Browser(web)
+    serve(closed, OIDC_URL=re.sub(r":\d+$", ":9", variables(closed)["OIDC_URL"]))
+    browser = Browser(closed)
     assert "The provider does not answer." in browser.send(browser.open(), "/account/oidc/begin/").text
-    del variables(web)["OIDC_URL"]
-    web.restart()
-    browser = Browser(web)
+    serve(closed, OIDC_URL="")
+    browser = Browser(closed)
     assert "/account/oidc/" not in browser.open().text
     browser.send(browser.open(), "/account/login/", login="grace@example.org", password=PASSWORD)
     assert browser.is_signed_in()

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.conf import settings
 from django.db.models.functions import Now
 
 from events.intake import ledger
@@ -21,7 +17,7 @@ from events.pure.envelope import Envelope
 from notifications.models import Delivery, Notification
 from tests.db.events.test_digests import make_digest_rule
 from tests.make import NOON, make_channel, make_user
-from tests.process.notifications.conftest import environment
+from tests.process.notifications.conftest import run_in_a_process
 from work.engine import rescue, runner
 from work.kinds import Kind
 
@@ -42,15 +38,8 @@ runner.run(KINDS[sys.argv[1]], uuid.UUID(sys.argv[2]), "doomed")
 
 def run_and_die(kind: Kind[Any], work_id: object, point: str, folder: Path) -> None:
     (folder / point).write_text("kill")
-    ended = subprocess.run(
-        [sys.executable, "-c", _RUN, kind.name, str(work_id), point],
-        env=os.environ | environment(CARILLON_FAULT_POINTS=str(folder)),
-        cwd=settings.BASE_DIR,
-        check=False,
-        capture_output=True,
-        timeout=300,
-    )
-    assert ended.returncode == -signal.SIGKILL, ended.stderr
+    ended = run_in_a_process(_RUN, kind.name, str(work_id), point, CARILLON_FAULT_POINTS=str(folder))
+    assert ended.returncode == -signal.SIGKILL, ended.stdout
 
 
 @pytest.mark.django_db(transaction=True)

@@ -27,7 +27,7 @@ from work.engine import rescue
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-PEOPLE = 2 * PART + 500
+PEOPLE = PART + 500
 
 _PEOPLE = """
 WITH person AS (

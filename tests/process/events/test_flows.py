@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.conf import settings
 from django.db.models.functions import Now
 
 from demo.child import Child, worker_command
@@ -31,14 +27,14 @@ from events.reasons import EventCode
 from notifications.models import Delivery
 from tests.make import make_channel, make_user
 from tests.process.conftest import wait_until
-from tests.process.notifications.conftest import environment
+from tests.process.notifications.conftest import environment, run_in_a_process
 from work.engine import rescue
 from work.engine.claim import LEASE
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("broker")]
 
 _FLOWS = "tests.process.events.sample_flows"
-_EVENTS = 200
+_EVENTS = 120
 
 # Children are forked from a process that has loaded everything: one that is killed is followed by another at once.
 _KILLED_AT_RANDOM = """
@@ -70,26 +66,21 @@ def start():
 
 workers = [start() for _ in range(8)]
 while True:
-    time.sleep(random.uniform(0.05, 0.3))
+    time.sleep(random.uniform(0.05, 0.2))
     at = random.randrange(len(workers))
     os.kill(workers[at], signal.SIGKILL)
     os.waitpid(workers[at], 0)
     workers[at] = start()
     print("killed", flush=True)
 """
-_KILLED_AT_A_POINT = """
-import os, sys, uuid, django
+_RUN_ONE = """
+import sys, uuid, django
 django.setup()
 from contextlib import suppress
 from work.engine import runner
 from work.kinds import KINDS
-for line in sys.stdin:
-    kind, key = line.split()
-    if not (pid := os.fork()):
-        with suppress(runner.TryAgain):
-            runner.run(KINDS[kind], uuid.UUID(key), "doomed")
-        os._exit(0)
-    print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
+with suppress(runner.TryAgain):
+    runner.run(KINDS[sys.argv[1]], uuid.UUID(sys.argv[2]), "doomed")
 """
 
 
@@ -102,24 +93,6 @@ def sample_flows(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     vars(flows.registry).pop("by_name", None)
 
 
-@contextmanager
-def process(code: str, **variables: str) -> Iterator[subprocess.Popen[str]]:
-    with subprocess.Popen(
-        [sys.executable, "-c", code],
-        env=os.environ | environment(FLOWS=_FLOWS, **variables),
-        cwd=settings.BASE_DIR,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    ) as running:
-        try:
-            yield running
-        finally:
-            with suppress(ProcessLookupError):
-                os.killpg(running.pid, signal.SIGKILL)
-
-
 def work_while_workers_are_killed_at_random() -> int:
     """Until all events are handled. Returns how many workers were killed."""
 
@@ -130,10 +103,17 @@ def work_while_workers_are_killed_at_random() -> int:
         rescue.rescue()
         return not Event.objects.filter(settled_at=None).exclude(type=types.WAIT_OVER).exists()
 
-    with process(_KILLED_AT_RANDOM) as workers:
+    killed: list[str] = []
+    command = [sys.executable, "-c", _KILLED_AT_RANDOM]
+    workers = Child(
+        "workers", command, environment=environment(FLOWS=_FLOWS), on_line=lambda line, _: killed.append(line)
+    )
+    workers.start()
+    try:
         wait_until(is_over)
-        os.killpg(workers.pid, signal.SIGKILL)
-        return len(workers.communicate()[0].splitlines())
+    finally:
+        workers.stop(0.0)
+    return killed.count("killed")
 
 
 def test_a_storm_of_alerts_makes_one_incident_a_key_that_rings_once() -> None:
@@ -167,24 +147,23 @@ def test_a_run_goes_on_behind_each_crash_and_repeats_no_finished_step(point: str
     file = tmp_path / "called"
     ledger.record(ada.pk, [Envelope("three.begin", {"key": "a", "file": str(file)})])
     killed = 0
-    with process(_KILLED_AT_A_POINT, CARILLON_FAULT_POINTS=str(tmp_path)) as worker:
-        assert worker.stdin and worker.stdout
 
-        def run(kind: Any, key: object) -> int:
-            print(kind.name, key, file=worker.stdin, flush=True)
-            return int(worker.stdout.readline())
+    def run(kind: Any, key: object) -> int:
+        return run_in_a_process(
+            _RUN_ONE, kind.name, str(key), FLOWS=_FLOWS, CARILLON_FAULT_POINTS=str(tmp_path)
+        ).returncode
 
-        while due := [(kind, row.id) for kind in (EVENT, STEP) for row in kind.model.objects.filter(state="pending")]:
-            for kind, key in due:
-                # Events have no code that runs outside of their settlement.
-                (tmp_path / ("claimed" if (kind, point) == (EVENT, "ran") else point)).write_text("kill")
-                assert run(kind, key) == -signal.SIGKILL
-                killed += 1
-                row = kind.model.objects.filter(id=key)
-                row.filter(settled_at=None).update(lease_until=Now() - timedelta(seconds=1))
-                rescue.rescue()
-                row.filter(state="pending").update(available_at=Now())
-                assert run(kind, key) == 0
+    while due := [(kind, row.id) for kind in (EVENT, STEP) for row in kind.model.objects.filter(state="pending")]:
+        for kind, key in due:
+            # Events have no code that runs outside of their settlement.
+            (tmp_path / ("claimed" if (kind, point) == (EVENT, "ran") else point)).write_text("kill")
+            assert run(kind, key) == -signal.SIGKILL
+            killed += 1
+            row = kind.model.objects.filter(id=key)
+            row.filter(settled_at=None).update(lease_until=Now() - timedelta(seconds=1))
+            rescue.rescue()
+            row.filter(state="pending").update(available_at=Now())
+            assert run(kind, key) == 0
     ended = Run.objects.get()
     assert killed == 7  # one event that begins, three steps, and an event behind each
     assert (ended.status, ended.state["done"], ended.applied) == ("finished", ["first", "second", "third"], 4)

@@ -82,6 +82,7 @@ def boss(services: Services) -> User:
 
 @contextmanager
 def running(*commands: list[str]) -> Iterator[list[Child]]:
+    """A beat has been seen before the next starts, which would tell that none is running."""
     children = []
     try:
         for number, [_python, _m, *given] in enumerate(commands):
@@ -90,6 +91,8 @@ def running(*commands: list[str]) -> Iterator[list[Child]]:
             child = Child(f"child {number}", soon, environment=surroundings)
             child.start()
             children.append(child)
+            if "beat" in given:
+                wait_until(Heartbeat.objects.exists)
         yield children
     finally:
         for child in children:
@@ -100,15 +103,11 @@ def beat() -> list[str]:
     return [sys.executable, "-m", "celery", "-A", "config", "beat", "--pidfile=", "--loglevel", "ERROR"]
 
 
-def seen() -> bool:
-    return Heartbeat.objects.exists() and not served_queues.unserved()
-
-
 def test_a_beat_that_is_killed_and_a_dead_letter_of_each_kind_are_told_once_and_once_when_they_are_over(
     boss: User, services: Services
 ) -> None:
-    with running(command("threads", 4), beat()) as [_worker, clock]:
-        wait_until(seen)
+    with running(beat(), command("threads", 4)) as [clock, _worker]:
+        wait_until(lambda: not served_queues.unserved())
         made = dead_letters_of_each_kind(make_user())
         wait_until(lambda: len(services.got()) >= len(made), within=180)
         bodies = [sent["body"] for sent in services.got()]
@@ -133,8 +132,8 @@ def test_a_beat_that_is_killed_and_a_dead_letter_of_each_kind_are_told_once_and_
 
 
 def test_a_provider_that_refuses_everybody_is_told_through_another_one(boss: User, services: Services) -> None:
-    with running(command("threads", 4), beat()):
-        wait_until(seen)
+    with running(beat(), command("threads", 4)):
+        wait_until(lambda: not served_queues.unserved())
         for _ in range(3):
             channel = make_channel(make_user(), "webhook", address={"url": f"{services.origin}/refuse"})
             make_delivery(channel)
@@ -144,16 +143,14 @@ def test_a_provider_that_refuses_everybody_is_told_through_another_one(boss: Use
 
 
 def test_without_workers_the_web_process_tells_and_a_worker_tells_the_end(boss: User, services: Services) -> None:
-    with running(beat()):
-        wait_until(Heartbeat.objects.exists)
-        with running(web_command("127.0.0.1", free_port())):
-            wait_until(services.subjects, within=180)
+    with running(beat()), running(web_command("127.0.0.1", free_port())):
+        wait_until(services.subjects, within=180)
+        time.sleep(3)
+        [subject] = services.subjects()
+        assert "deliveries" in services.got()[0]["body"]
+        with running(command("threads", 4)):
+            wait_until(lambda: len(services.subjects()) > 1, within=180)
+            wait_until(lambda: Delivery.objects.filter(state="delivered").exists())
             time.sleep(3)
-            [subject] = services.subjects()
-            assert "deliveries" in services.got()[0]["body"]
-            with running(command("threads", 4)):
-                wait_until(lambda: len(services.subjects()) > 1, within=180)
-                wait_until(lambda: Delivery.objects.filter(state="delivered").exists())
-                time.sleep(3)
     assert services.subjects() == [subject, f"Over: {subject}"]
     assert Run.objects.get().state["phase"] == "resolved"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -10,7 +9,9 @@ from collections.abc import Mapping
 from django.conf import settings
 from django.db import connection
 
+from demo.child import Child
 from notifications.models import Delivery
+from tests.process.conftest import wait_until
 
 _SEND = (
     "import sys, uuid, django; django.setup()\n"
@@ -35,17 +36,19 @@ def environment(**overrides: str) -> Mapping[str, str]:
     }
 
 
-def send_in_a_process(delivery: Delivery, **overrides: str) -> subprocess.CompletedProcess[bytes]:
+def send_in_a_process(delivery: Delivery, **overrides: str) -> subprocess.CompletedProcess[str]:
     """Send in a process of its own, which a fault point may kill."""
     return run_in_a_process(_SEND, str(delivery.id), **overrides)
 
 
-def run_in_a_process(code: str, *arguments: str, **overrides: str) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        [sys.executable, "-c", code, *arguments],
-        env=os.environ | environment(**overrides),
-        cwd=settings.BASE_DIR,
-        check=False,
-        capture_output=True,
-        timeout=300,
-    )
+def run_in_a_process(code: str, *arguments: str, **overrides: str) -> subprocess.CompletedProcess[str]:
+    """The process has loaded all of Carillon, see `tests/zygote.py`; its errors are among its output."""
+    lines: list[str] = []
+    command = [sys.executable, "-c", code, *arguments]
+    child = Child("code", command, environment=environment(**overrides), on_line=lambda line, _: lines.append(line))
+    child.start()
+    try:
+        wait_until(lambda: child.exit_status() is not None)
+    finally:
+        child.stop(0.0)
+    return subprocess.CompletedProcess(command, child.exit_status(), "\n".join(lines))

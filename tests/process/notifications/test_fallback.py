@@ -21,7 +21,7 @@ def test_a_worker_killed_after_the_death_leaves_the_next_channel_to_rescue(barri
     inbox.save()
     (tmp_path / barrier).write_text("kill")
     killed = send_in_a_process(first_of(notification), CARILLON_FAULT_POINTS=str(tmp_path))
-    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert killed.returncode == -signal.SIGKILL, killed.stdout
     assert tried(notification) == [("Inbox", "dead")]
     wait_until(lambda: rescue.rescue()["followed"] == 1)  # once PostgreSQL has noticed the death, too
     assert [rescue.rescue()["followed"] for _ in range(2)] == [0, 0]

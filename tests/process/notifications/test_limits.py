@@ -87,7 +87,7 @@ def test_a_worker_killed_between_claim_and_deferral_is_settled_by_the_rule_for_a
             CARILLON_FAULT_POINTS=str(tmp_path),
             SENDS_PER_PERSON_PER_DAY="1",
         )
-    assert ended.returncode == -signal.SIGKILL, ended.stderr
+    assert ended.returncode == -signal.SIGKILL, ended.stdout
     second.refresh_from_db()
     assert second.state == "sending"
     Delivery.objects.filter(id=second.id).update(lease_until=timezone.now() - timedelta(seconds=1))

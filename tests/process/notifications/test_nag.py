@@ -25,7 +25,7 @@ def test_a_worker_killed_with_a_repeat_records_it_once(barrier: str, recorded: i
     Notification.objects.update(nag_at=timezone.now())
     (tmp_path / barrier).write_text("kill")
     killed = run_in_a_process(_RESCUE, CARILLON_FAULT_POINTS=str(tmp_path))
-    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert killed.returncode == -signal.SIGKILL, killed.stdout
     repeats = Notification.objects.filter(nag_of=first.id)
     assert repeats.count() == recorded
     assert [rescue.rescue()["followed"] for _ in range(2)] == [1 - recorded, 0]

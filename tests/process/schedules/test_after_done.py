@@ -64,7 +64,7 @@ def test_a_process_killed_at_any_line_of_done_or_its_undo_changes_all_or_nothing
     before, after = [False, "awaiting"], [True, "active"]
     for act, was, becomes in (("acknowledge", before, after), ("undo", after, before)):
         ran = run_in_a_process(_DIE_AT_EACH_LINE, act)
-        assert ran.returncode == 0, ran.stderr
+        assert ran.returncode == 0, ran.stdout
         found = json.loads(ran.stdout)
         assert len(found) > 13
         assert found.count(was) >= len(found) - 3, found  # nearly all lines are before the commit
