@@ -53,7 +53,7 @@ class NewMessage(NamedTuple):
 
 
 class NewStep(NamedTuple):
-    """`key`: a step of this name and key is begun once; `most_open`: see `Turn.begin`."""
+    """`key`: a step of this name and key is started once; `most_open`: see `Turn.begin`."""
 
     name: str
     input: Mapping[str, Any]

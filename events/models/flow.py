@@ -25,8 +25,8 @@ class Run(Chained, Reasoned):
     """One entity for which a flow decides: of a person, by a key. At most one of each is not finished.
 
     `version` is that of the flow that wrote `state`. It waits for an event of the type `waits_for`, until `wait_until`;
-    `waits` numbers its waits. `applied` counts the events that it has handled, and `begun` the steps. The reason says
-    why it was stopped. `correlation_id` is that of the event that began it.
+    `waits` numbers its waits. `applied` counts the events that it has handled, and `begun` the steps that it
+    started. The reason says why it was stopped. `correlation_id` is that of the event that began it.
     """
 
     class Status(models.TextChoices):

@@ -1,1 +1,1 @@
-"""Runs of flows: an event is applied, steps are begun and end, people act on them."""
+"""Runs of flows: an event is applied, steps start and end, people act on them."""

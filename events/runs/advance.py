@@ -22,7 +22,7 @@ from work.reasons import Reason
 
 LARGEST_STATE = 64 * 1024
 MOST_STEPS = 1_000
-"""Steps of one run, begun in all."""
+"""Steps that one run may start in all."""
 LONGEST_WAIT = 366 * 86_400  # seconds
 SECONDS = 5
 """A handler computes; it may take so long."""

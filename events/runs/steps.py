@@ -1,4 +1,4 @@
-"""Steps of a run: begun, held and released, and given to the run as events when they end."""
+"""Steps of a run: started, put on hold and released, and given to the run as events when they end."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
