@@ -132,14 +132,14 @@ class _Meaning:
         sentence, at = self.sentence, clock.time
         if clock.hour >= 24:
             return self._after_midnight(day, at)
-        if len(day.all_weekdays) > 1 and (sentence.times or not day.until):
-            raise self._which_days(day, at)
         if day.nth and not day.is_of and day.weekday < 7:
             name = words.weekday(day.weekday)
             raise NotUnderstood("past" if day.nth == -1 else "which-weekday", sentence.spans["day"].text, day=name)
         if day == Day(day=-1):
             day = Day(exact=day.next(self.now))  # of this month, even on its last evening
         moment = datetime.combine(day.next(self.now, at), at)
+        if len(day.all_weekdays) > 1 and (sentence.times or not day.until):  # a span may be one event
+            raise self._which_day("two-days", *([moment] if day.until else []), each=day.all_weekdays)
         if (day.month, day.day, day.year) == (self.now.month, self.now.day, 0) and moment.year > self.now.year:
             raise NotUnderstood("passed", sentence.timing)
         if (day.month, day.day, day.year) == (2, 29, 0) and moment - self.now > timedelta(days=366):
@@ -189,17 +189,12 @@ class _Meaning:
 
     # Questions back.
 
-    def _which_day(self, code: str, *days: datetime) -> NotUnderstood:
+    def _which_day(self, code: str, *days: datetime, each: tuple[int, ...] = ()) -> NotUnderstood:
+        """Asks for one of these days; or whether all of the weekdays `each` come again."""
         dates = [one.date() for one in days if one > self.now]
-        choices = [(f"{words.weekday(one.weekday())}, {words.day(one)}", f"{one}") for one in dates]
+        choices = [(words.each(each), words.each(each))] if each else []
+        choices += [(f"{words.weekday(one.weekday())}, {words.day(one)}", f"{one}") for one in dates]
         return self.sentence.which(code, self.sentence.spans["day"], choices)
-
-    def _which_days(self, day: Day, at: time) -> NotUnderstood:
-        """Asks whether several weekdays come again; a span of them may be one event."""
-        each, piece = words.each(day.all_weekdays), self.sentence.spans["day"]
-        first = day.next(self.now, at)
-        once = [(f"{words.weekday(first.weekday())}, {words.day(first)}", first)] if day.until else []
-        return self.sentence.which("two-days", piece, [(each, each), *once])
 
     def _is_elsewhere(self, clock: Clock) -> bool:
         """Whether a meal has it in the other half of the day, as "dinner at 8"."""
@@ -345,6 +340,8 @@ class _Meaning:
         on = limit.next(since)
         if limit.named_weekday not in (None, on.weekday()):
             raise NotUnderstood("which-day", self.sentence.timing)
-        if name == "starts":
-            return datetime.combine(on, time())
-        return datetime.combine(on - timedelta(days=limit.is_month), LAST_MINUTE)
+        return (
+            datetime.combine(on, time())
+            if name == "starts"
+            else datetime.combine(on, LAST_MINUTE) - limit.is_month * _DAY
+        )

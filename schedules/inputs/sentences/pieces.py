@@ -25,7 +25,7 @@ _FOREIGN = {"weekday", "plural", "every", "adverb", "workdays", "monfris"}
 # From here on, a year of two digits may be of the last century.
 _NEXT_CENTURY = 40
 # Digits and marks of East Asia's keyboards, hyphens of word processors, and what is not seen.
-_PLAIN = {wide: wide - 0xFEE0 for wide in range(0xFF0D, 0xFF1B)}
+_PLAIN: dict[int, int | None] = {wide: wide - 0xFEE0 for wide in range(0xFF0D, 0xFF1B)}
 _PLAIN |= str.maketrans("\u2010\u2011\u2212", "---", "\u00ad\u200b\u200e\u200f\u2060\ufeff")
 _ALIKE = str.maketrans("–—’", "--'")
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
@@ -84,7 +84,7 @@ def lexicon(language: str) -> Lexicon:
     phrases = _phrases(spoken)
     return Lexicon(
         phrases,
-        tuple(preamble for of in data for preamble in of["preambles"]),
+        tuple(fold(preamble) for of in data for preamble in of["preambles"]),
         frozenset(fold(" ".join(of["ordinary"] for of in data)).split()),
         frozenset(_foreign(spoken)),
         {fold(phrase): phrase for of in data for _, _, phrase in _entries(of)},

@@ -96,13 +96,8 @@ def _kinds(piece: Piece, sentence: Sentence) -> set[str]:
     if piece.is_used:
         of = "usedtime" if kinds & {"time", "clocks"} else "usedother"
         bare = "time" in kinds and _bare(piece)
-        return {
-            "used",
-            of,
-            "repeated" if sentence.every else "",
-            "bare" if bare else "",
-            "bareone" if bare and bare[2] == "1" else "",
-        }
+        more = {"bareone" if bare[2] == "1" else "bare", "bare"} if bare else {""}
+        return {"used", of, "repeated" if sentence.every else "", *more}
     others = _BESIDE if kinds else _UNKNOWN
     return kinds | {kind for kind, is_so in others.items() if is_so(piece, sentence)}
 
@@ -112,10 +107,7 @@ _UNKNOWN: Mapping[str, Callable[[Piece, Sentence], object]] = {
     "plain": lambda piece, sentence: True,
     "end": lambda piece, sentence: not piece.text,
     "mixed": lambda piece, sentence: (
-        piece.text[:1].isdigit()
-        and piece.text[-1:].isalpha()
-        and piece.text.isalnum()
-        and not _BESIDE["settled"](piece, sentence)
+        re.fullmatch(r"\d\w*[^\W\d_]", piece.text) and not _BESIDE["settled"](piece, sentence)
     ),
     "code": lambda piece, sentence: piece.text.isupper(),
     "ordinary": lambda piece, sentence: len(piece.text) > 2 and piece.text.isalpha(),
@@ -156,8 +148,7 @@ def _bare(time: Piece) -> re.Match[str] | None:
 
 def _word(piece: Piece, sentence: Sentence) -> str:
     """With what a dash joins to it."""
-    word = re.match(r"[^\W\d_](?:[\w’'-]*\w)?", sentence.line[piece.start :])
-    return word[0] if word else ""
+    return re.split(r"[^\w’'-]", sentence.line[piece.start :], maxsplit=1)[0].rstrip("’'-")
 
 
 def _are_in(times: Times, part: str) -> bool:
@@ -229,6 +220,6 @@ def title(pieces: list[Piece], lexicon: Lexicon) -> str:
     text = re.sub(r"[,;:]?(?:\s+[,;:])+(?=\s|$)", lambda marks: marks[0].split()[0], text)
     text = " ".join(text.split()).strip(_MARKS_AROUND).removesuffix(" .").removeprefix(". ").strip(_MARKS_AROUND)
     text = re.sub(r"[ ,;:]+(?=[!?)])|[(\[] *[)\]] ?", "", text)
-    begins = (re.match(rf"{fold(one).replace(' ', '[,:]* ')}(?!\w)", fold(text)) for one in lexicon.preambles)
-    preamble = next(filter(None, begins), None)
+    preambles = "|".join(lexicon.preambles).replace(" ", "[,:]* ")
+    preamble = re.match(rf"(?:{preambles})(?!\w)", fold(text))
     return text[preamble.end() if preamble else 0 :].strip(" ,:") if re.search(r"[\w\u2600-\U0001faff]", text) else ""
