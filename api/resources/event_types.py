@@ -1,6 +1,5 @@
 """Registered types of events: the caller's own, and those for everybody."""
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -129,7 +128,7 @@ def create_event_type(request: ApiRequest, body: EventTypeBody) -> HttpResponse:
 
 def make(user: User, body: EventTypeBody) -> RegisteredType:
     """Raises NotPossible and a 422 problem."""
-    form = TypeForm(body.model_dump() | {"data_schema": _written(body.data_schema)}, user)
+    form = TypeForm(body.model_dump(), user)
     require_valid(body, form)
     return type_form.create(form)
 
@@ -147,9 +146,8 @@ def change_event_type(request: ApiRequest, event_type_id: UUID, body: EventTypeP
     with _changing(request, event_type_id) as type:
         require_unchanged(body, lambda: document(type))
         given = body.model_dump(exclude_unset=True)
-        if "data_schema" in given:
-            same = given["data_schema"] == object_of(type.data_schema)
-            given["data_schema"] = type.data_schema if same else _written(given["data_schema"])
+        if given.get("data_schema") == object_of(type.data_schema):
+            del given["data_schema"]  # the text stays as it was typed
         stored = {name: getattr(type, name) for name in EventTypePatch.model_fields}
         form = TypeForm(stored | given, request.auth.user, type)
         require_valid(body, form)
@@ -161,10 +159,6 @@ def delete_event_type(request: ApiRequest, event_type_id: UUID) -> None:
     """Its events are not checked any more."""
     with _changing(request, event_type_id) as type:
         type.delete()
-
-
-def _written(schema: dict[str, Any]) -> str:
-    return json.dumps(schema, ensure_ascii=False, indent=2)
 
 
 def _seen(request: ApiRequest) -> QuerySet[RegisteredType]:

@@ -29,6 +29,13 @@ def may_register_for_all(user: User) -> bool:
     return user.is_staff and user.has_perm("events.add_registeredtype")
 
 
+class SchemaField(forms.CharField):
+    """The text of a schema, which is stored as it was typed; a schema itself is written out."""
+
+    def to_python(self, value: Any) -> Any:
+        return json.dumps(value, ensure_ascii=False, indent=2) if isinstance(value, dict) else super().to_python(value)
+
+
 class TypeForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its stubs alone
     """`name` and whose it is are set once. `version` is the one that was edited; empty: any."""
 
@@ -42,6 +49,7 @@ class TypeForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its stu
     class Meta:
         model = RegisteredType
         fields = ["name", "summary", "data_schema", "on_misfit", "emitted_by", "handled_by"]
+        field_classes = {"data_schema": SchemaField}
         labels = {
             "name": gettext_lazy("Type"),
             "summary": gettext_lazy("What happened"),

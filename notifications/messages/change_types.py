@@ -26,9 +26,9 @@ class UnknownType(ValueError):
     """There is no such type. The message is for the person."""
 
 
-def parse(text: str) -> list[str]:
-    """The types in a list with spaces or commas, each once; `delivery.*` is all of a noun. Raises UnknownType."""
-    given = list(dict.fromkeys(text.replace(",", " ").split()))
+def parse(types: str | list[str]) -> list[str]:
+    """Each type once, of a list or a text with spaces or commas; `delivery.*` is all of a noun. Raises UnknownType."""
+    given = list(dict.fromkeys(types.replace(",", " ").split() if isinstance(types, str) else types))
     unknown = next((name for name in given if name not in CHOICES), None)
     if unknown is not None or not given:
         verbs = "; ".join(f"{noun}.* ({', '.join(verbs)})" for noun, verbs in TYPES.items())

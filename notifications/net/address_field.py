@@ -61,7 +61,8 @@ def remedy(failure: http.NotSent) -> str:
 
 MAX_HEADERS = 10
 
-_HEADER = re.compile(r"([A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}):[ \t]*([\x21-\x7e](?:[\x20-\x7e]{0,999}[\x21-\x7e])?)")
+_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
+_VALUE = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]{0,999}[\x21-\x7e])?")
 
 # Headers that frame or route the request, or identify it as ours.
 _RESERVED = re.compile(
@@ -72,7 +73,7 @@ _RESERVED = re.compile(
 
 
 class HeadersField(forms.CharField):
-    """Headers, one per line; its value are the headers by name. They often hold a token."""
+    """Headers by name, or one per line, cleaned to the former. They often hold a token."""
 
     def __init__(self, **options: Any) -> None:
         options = (
@@ -90,18 +91,22 @@ class HeadersField(forms.CharField):
         super().__init__(**options)
 
     def clean(self, value: Any) -> Any:
-        lines = [line.strip() for line in super().clean(value).splitlines() if line.strip()]
-        if len(lines) > MAX_HEADERS:
+        if isinstance(value, dict):
+            given = list(value.items())
+            self.run_validators("".join(map("".join, given)))
+        else:
+            lines = [line.strip() for line in super().clean(value).splitlines() if line.strip()]
+            given = [(name, text) for name, _colon, text in (line.partition(":") for line in lines)]
+        if len(given) > MAX_HEADERS:
             raise forms.ValidationError(
-                _("There are %(count)s headers; use at most %(most)s.") % {"count": len(lines), "most": MAX_HEADERS}
+                _("There are %(count)s headers; use at most %(most)s.") % {"count": len(given), "most": MAX_HEADERS}
             )
         headers: dict[str, str] = {}
-        for number, line in enumerate(lines, 1):
-            if (match := _HEADER.fullmatch(line)) is None:
+        for number, (name, text) in enumerate(given, 1):
+            if not _NAME.fullmatch(name) or not _VALUE.fullmatch(text := text.strip(" \t")):
                 raise forms.ValidationError(
                     _("Line %(number)s is not a header. Write one like Authorization: Bearer …") % {"number": number}
                 )
-            name, text = match.groups()
             if _RESERVED.fullmatch(name):
                 raise forms.ValidationError(_("Carillon sets %(name)s itself. Leave it out.") % {"name": name})
             if name.lower() in map(str.lower, headers):

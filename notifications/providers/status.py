@@ -13,9 +13,19 @@ from notifications.messages.message import Destination, Message
 from notifications.providers.webhook import Webhook, WebhookForm
 
 
+class TypesField(forms.CharField):
+    """Types of changes, as a list, or as a text with spaces or commas."""
+
+    def to_python(self, value: Any) -> Any:
+        return value if isinstance(value, list) else super().to_python(value)
+
+    def prepare_value(self, value: Any) -> Any:
+        return " ".join(map(str, value)) if isinstance(value, list) else value
+
+
 class StatusForm(WebhookForm):
     cloudevents = None  # type: ignore[assignment]  # as Django removes a field
-    types = forms.CharField(
+    types = TypesField(
         label=_("Changes"),
         max_length=1_000,
         initial=" ".join(change_types.NOUNS),
@@ -56,8 +66,8 @@ class Status(Webhook):
 
     def form_initial(self, destination: Destination) -> dict[str, Any]:
         types = destination.address.get("types")
-        written = {"types": " ".join(map(str, types))} if isinstance(types, list) else {}
-        return written | {"everybody": destination.address.get("everybody") is True}
+        shown = {"types": types} if isinstance(types, list) else {}
+        return shown | {"everybody": destination.address.get("everybody") is True}
 
     def document(self, message: Message, now: datetime) -> dict[str, Any]:
         """Return the change; a test or a code, which has none, is written as a webhook's message."""
