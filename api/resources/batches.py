@@ -118,10 +118,9 @@ def list_audiences(request: ApiRequest) -> HttpResponse:
     source. The list is empty unless you are staff with the permission to add batches."""
     user = request.auth.user
     return paging.answer_all(
-        {"kind": kind, "key": key, "label": label, "name": name}
+        {"kind": one.kind, "key": one.key, "label": label, "name": name}
         for label, options in (audiences.choices(user) if audiences.may_announce(user) else ())
-        for value, name in options
-        for kind, _, key in [value.partition(":")]
+        for one, name in options
     )
 
 

@@ -182,7 +182,7 @@ def _check_audiences(request: ApiRequest, body: EventsBody) -> None:
         field = f"{body.place(number)}to"
         if one.topic is not None:
             raise invalid(FieldError(field, "Name either a topic or an audience.", "topic_and_audience"))
-        if f"{one.to.kind}:{one.to.key}" not in audiences.named(request.auth.user):
+        if audiences.Chosen(one.to.kind, one.to.key) not in audiences.named(request.auth.user):
             kinds = "everybody, group (key: its id), topic (key: its id) or connected (key: a kind of connection)"
             raise invalid(FieldError(field, f"There is no such audience. The kind is {kinds}.", "unknown_audience"))
         if not one.to.confirmed and (people := audiences.count(one.to.kind, one.to.key)) > MOST_UNCONFIRMED:

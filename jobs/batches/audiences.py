@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 from uuid import UUID
 
@@ -15,6 +16,19 @@ from jobs import connections
 
 if TYPE_CHECKING:
     from people.models import User
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """One audience of a kind of audience."""
+
+    kind: str
+    key: str
+
+    def __str__(self) -> str:
+        """In a form."""
+        return f"{self.kind}:{self.key}"
+
 
 Keys = Sequence[tuple[str, str]]
 """The keys of the audiences of one kind, with their names."""
@@ -77,25 +91,25 @@ def may_announce(user: User) -> bool:
     return user.is_staff and user.has_perm("jobs.add_batch")
 
 
-def choices(user: User) -> list[tuple[str, list[tuple[str, str]]]]:
-    """All audiences from which `user` may choose: by kind, as "kind:key" with their names."""
+def choices(user: User) -> list[tuple[str, list[tuple[Chosen, str]]]]:
+    """All audiences from which `user` may choose, with their names, by kind."""
     return [
-        (str(one.label), [(f"{one.name}:{key}", str(name)) for key, name in one.keys(user)])
+        (str(one.label), [(Chosen(one.name, key), str(name)) for key, name in one.keys(user)])
         for one in AUDIENCES.values()
     ]
 
 
-def named(user: User) -> dict[str, str]:
+def named(user: User) -> dict[Chosen, str]:
     """The names of the audiences of `choices`, for lists."""
-    names: dict[str, str] = {}
+    names: dict[Chosen, str] = {}
     for label, options in choices(user):
         names |= {value: name if label == name else f"{label}: {name}" for value, name in options}
     return names
 
 
-def name_of(names: Mapping[str, str], name: str, key: str) -> str:
+def name_of(names: Mapping[Chosen, str], name: str, key: str) -> str:
     """The name of an audience among those of its owner (`named`); that of its kind where the group or topic is gone."""
-    return names.get(f"{name}:{key}") or (str(AUDIENCES[name].label) if name in AUDIENCES else name)
+    return names.get(Chosen(name, key)) or (str(AUDIENCES[name].label) if name in AUDIENCES else name)
 
 
 def count(name: str, key: str, origin_id: UUID | None = None) -> int:

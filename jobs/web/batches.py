@@ -18,6 +18,7 @@ from common.database import paging
 from common.redis.request_limiter import limit_page
 from common.texts.numbers import grouped
 from jobs.batches import audiences, progress as batches, withdrawal
+from jobs.batches.audiences import Chosen
 from jobs.models import Batch
 from notifications.messages.links import STOP
 from notifications.models import Notification
@@ -85,7 +86,7 @@ def _context(request: PersonRequest, batch_id: UUID) -> dict[str, Any]:
     return _told(_own(request.user, batch_id), audiences.named(request.user))
 
 
-def _told(batch: Batch, names: dict[str, str]) -> dict[str, Any]:
+def _told(batch: Batch, names: dict[Chosen, str]) -> dict[str, Any]:
     return {
         "is_announcement": batch.origin == Notification.Origin.ANNOUNCEMENT,
         "batch": batch,

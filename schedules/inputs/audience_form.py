@@ -3,12 +3,14 @@
 from typing import Any
 
 from django import forms
+from django.utils.choices import flatten_choices
 from django.utils.translation import gettext as _, gettext_lazy
 
 from common.forms.edit_form import own_field, refuse
 from common.texts.numbers import grouped
 from common.zones import FIRST_ZONE
 from jobs.batches import audiences
+from jobs.batches.audiences import Chosen
 from people.models import User
 from schedules.inputs.timing_form import TimingForm
 from schedules.models import Schedule
@@ -17,10 +19,16 @@ MOST_UNCONFIRMED = 100
 """A new announcement to more people than this is asked for twice."""
 
 
-class AudienceForm(TimingForm):
-    """`audience` is "kind:key" of `audiences.choices`, empty for the owner alone."""
+class _AudienceField(forms.ChoiceField):
+    """Cleaned to one of its choices; None: for the owner alone."""
 
-    audience = forms.ChoiceField(
+    def clean(self, value: Any) -> Chosen | None:
+        text = super().clean(value)
+        return next((one for one, _name in flatten_choices(self.choices) if one and str(one) == text), None)
+
+
+class AudienceForm(TimingForm):
+    audience = _AudienceField(
         label=gettext_lazy("For"),
         required=False,
         help_text=gettext_lazy("An audience gets it on the channels that each of them uses, in their own quiet hours."),
@@ -36,7 +44,7 @@ class AudienceForm(TimingForm):
 
     def offer_audiences(self, user: User, schedule: Schedule | None = None) -> None:
         """Without the right to announce there is no such section, but for what is stored. Call it before validation."""
-        self._stored = "" if schedule is None else audience_of(schedule)
+        self._stored = None if schedule is None else audience_of(schedule)
         self._origin = None if schedule is None else schedule.id
         self._may = audiences.may_announce(user)
         if not self._may and not self._stored:
@@ -69,8 +77,8 @@ class AudienceForm(TimingForm):
 
     def people(self) -> int | None:
         """Return the number of people that it reaches now; None without an audience that its author may tell."""
-        chosen = self.cleaned_data.get("audience")
-        return audiences.count(*_split(chosen), self._origin) if chosen and self._may else None
+        chosen: Chosen | None = self.cleaned_data.get("audience")
+        return audiences.count(chosen.kind, chosen.key, self._origin) if chosen and self._may else None
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
@@ -83,8 +91,8 @@ class AudienceForm(TimingForm):
 
     def is_confirmed(self) -> bool:
         """Whether its author knows how many it reaches, or these are few, or are told by it already."""
-        chosen = self.cleaned_data.get("audience", "")
-        if chosen in {"", self._stored, self.cleaned_data.get("confirmed")}:
+        chosen = self.cleaned_data.get("audience")
+        if chosen in (None, self._stored) or str(chosen) == self.cleaned_data.get("confirmed"):
             return True
         people = self.people() or 0
         if people > MOST_UNCONFIRMED:
@@ -93,19 +101,13 @@ class AudienceForm(TimingForm):
         return people <= MOST_UNCONFIRMED
 
     def audience_values(self) -> dict[str, Any]:
-        if not self.cleaned_data.get("audience"):
+        if (chosen := self.cleaned_data.get("audience")) is None:
             return {}
-        name, key = _split(self.cleaned_data["audience"])
-        return {"audience": name, "audience_key": key, "local_time": self.on_readers_clocks}
+        return {"audience": chosen.kind, "audience_key": chosen.key, "local_time": self.on_readers_clocks}
 
     def _zone(self) -> str:
         return FIRST_ZONE if self.on_readers_clocks else super()._zone()
 
 
-def audience_of(schedule: Schedule) -> str:
-    return f"{schedule.audience}:{schedule.audience_key}" if schedule.audience else ""
-
-
-def _split(audience: str) -> tuple[str, str]:
-    name, _colon, key = audience.partition(":")
-    return name, key
+def audience_of(schedule: Schedule) -> Chosen | None:
+    return Chosen(schedule.audience, schedule.audience_key) if schedule.audience else None

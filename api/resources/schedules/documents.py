@@ -251,8 +251,9 @@ def _fields(body: ScheduleBody, unchanged: Collection[str]) -> dict[str, Any]:
     """The given fields of the form, except for the timing."""
     fields = body.model_dump(exclude=_OTHERWISE.union(unchanged))
     if "audience" not in unchanged:
-        chosen = "" if body.audience is None else f"{body.audience.kind}:{body.audience.key}"
-        fields |= {"audience": chosen, "confirmed": chosen if body.audience and body.audience.confirmed else ""}
+        given = body.audience
+        chosen = None if given is None else audiences.Chosen(given.kind, given.key)
+        fields |= {"audience": chosen, "confirmed": chosen if given and given.confirmed else None}
     return fields
 
 
