@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, cast
+from typing import Any
 from uuid import UUID
 
 from django import forms
@@ -16,7 +16,7 @@ from common.texts.written import check_line, check_text
 from common.uuid7 import uuid7
 from events.inputs.seconds_field import SecondsField
 from events.runs import incidents
-from notifications.inputs.channels_form import ChannelsField, ChannelsForm, channel_rows, compared
+from notifications.inputs.channels_form import ChannelsForm, channel_rows, compared
 from notifications.models import Channel
 from people.models import User
 from schedules.inputs.list_fields import TagsField, refuse_commas
@@ -151,8 +151,7 @@ class WatchForm(EditForm, ChannelsForm, NagForm, TimingForm):
             self.initial = _first(user, now) if watch is None else _stored(watch, now)
         self._user, self._watch, self.is_new = user, watch, watch is None
         self._watches = self.offer_channels(user, "watches_watch", watch, also)
-        own = cast(ChannelsField, self.fields["channels"]).own
-        self.offer_nag_channels(own, [] if watch is None else watch.nag_channel_ids, self.is_typed)
+        self.offer_nag_channels(watch)
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()

@@ -22,7 +22,6 @@ from notifications.models import Channel
 from people.models import User
 from people.user_lock import lock_user
 from schedules.firing.fire import read_clock
-from schedules.rules import InvalidRule, Rule
 from watches import changes, inputs
 from watches.changes import TYPED
 from watches.inputs import WatchForm
@@ -126,7 +125,7 @@ def document(watch: Watch) -> dict[str, Any]:
         watch,
         channel_ids=[channel.id for channel in watch.ordered_channels()],
         in_order=bool(watch.channel_order),
-        **timing.fields(_rule(watch), watch),
+        **timing.fields(timing.readable(watch), watch),
     )
 
 
@@ -136,14 +135,6 @@ _show = partial(versions.show, document)
 def _seen(request: ApiRequest, watch: Watch) -> dict[str, Any]:
     """Without its addresses for a viewer of its team, who could ping it."""
     return document(watch) | ({} if request.auth.user.may_change else {"ping_url": "", "slug_url": ""})
-
-
-def _rule(watch: Watch) -> Rule | None:
-    """None for one with a period, or where it cannot be read."""
-    try:
-        return None if watch.period is not None else watch.timetable().rule
-    except InvalidRule:
-        return None
 
 
 def described(
@@ -181,7 +172,7 @@ def _timing(body: WatchBody, watch: Watch | None, given: Collection[str], fields
     elif watch.period is not None:
         return None
     else:
-        typed = timing.stored(body, _rule(watch), moves=fields["time_zone"] != watch.time_zone)
+        typed = timing.stored(body, timing.readable(watch), moves=fields["time_zone"] != watch.time_zone)
     fields |= {"kind": typed.kind, "anchor": typed.parameters.get("anchor")}
     return typed
 

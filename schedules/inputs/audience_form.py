@@ -1,6 +1,6 @@
 """The audience section of the form: for whom a reminder is, where its owner may announce, and on whose clock."""
 
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.utils.choices import flatten_choices
@@ -23,8 +23,8 @@ class _AudienceField(forms.ChoiceField):
     """Cleaned to one of its choices; None: for the owner alone."""
 
     def clean(self, value: Any) -> Chosen | None:
-        text = super().clean(value)
-        return next((one for one, _name in flatten_choices(self.choices) if one and str(one) == text), None)
+        text, offered = super().clean(value), cast(Any, self.choices)
+        return next((one for one, _label in flatten_choices(offered) if one and str(one) == text), None)
 
 
 class AudienceForm(TimingForm):

@@ -1,15 +1,12 @@
 """The section of the form: repeat it until it is done."""
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
-from django import forms
 from django.utils.translation import gettext_lazy
 
-from common.forms.edit_form import WholeNumberField, own_field
+from common.forms.edit_form import TypedForm, WholeNumberField, own_field
 from notifications.inputs.channels_form import ChannelsField
-from notifications.models import Channel
 
 LONGEST_GAP = 24 * 60  # minutes
 MOST_TIMES = 50
@@ -25,7 +22,7 @@ class ChannelIdsField(ChannelsField):
         return [one.id for one in super().clean(one for one in value or () if str(one) not in self.removed)]
 
 
-class NagForm(forms.Form):
+class NagForm(TypedForm):
     nag_every = WholeNumberField(
         gettext_lazy("Minutes until it rings again"),
         1,
@@ -44,11 +41,13 @@ class NagForm(forms.Form):
         gettext_lazy("Again on"), required=False, help_text=gettext_lazy("None: on the same channels.")
     )
 
-    def offer_nag_channels(self, own: Sequence[Channel], stored: Iterable[UUID], is_typed: bool) -> None:
+    def offer_nag_channels(self, row: Any) -> None:
+        """Those of `offer_channels`, which is called before."""
         field = own_field(self, "nag_channel_ids")
-        field.own = own
-        field.removed = frozenset(map(str, stored)) - {str(channel.id) for channel in own}
-        if not is_typed:
+        field.own = cast(ChannelsField, self.fields["channels"]).own
+        stored = () if row is None else row.nag_channel_ids
+        field.removed = frozenset(map(str, stored)) - {str(channel.id) for channel in field.own}
+        if not self.is_typed:
             field.show()
 
     def clean(self) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import islice, pairwise
-from typing import Any, cast
+from typing import Any
 from uuid import UUID
 
 from django import forms
@@ -15,7 +15,7 @@ from common.forms.edit_form import Differences, SharedFields, WholeNumberField, 
 from common.texts.numbers import grouped, grouped_lazy
 from common.texts.types import StrOrPromise
 from common.uuid7 import uuid7
-from notifications.inputs.channels_form import ChannelsField, ChannelsForm
+from notifications.inputs.channels_form import ChannelsForm
 from notifications.inputs.text_fields import BodyField, TitleField
 from notifications.messages import text
 from notifications.models import Channel
@@ -149,8 +149,7 @@ class ReminderForm(JobForm, ChannelsForm, LateForm, NagForm, AudienceForm):
         self.user = user
         self.is_new = schedule is None
         self._schedules = self.offer_channels(user, "schedules_schedule", schedule, also)
-        own = cast(ChannelsField, self.fields["channels"]).own
-        self.offer_nag_channels(own, [] if schedule is None else schedule.nag_channel_ids, self.is_typed)
+        self.offer_nag_channels(schedule)
         self.offer_audiences(user, schedule)
         stored = "" if schedule is None else schedule.audience
         self.offer_jobs(user, schedule, self.is_for_audience if self.is_bound else bool(stored))

@@ -19,18 +19,7 @@ from schedules.inputs.list_fields import DatesField
 from schedules.inputs.repeat_form import ClockField, RepeatForm, select
 from schedules.models import Schedule
 from schedules.parts.slots import Slots, left, settled
-from schedules.rules import (
-    InvalidRule,
-    Rule,
-    Timetable,
-    Work,
-    WorkingDays,
-    civil,
-    from_done,
-    repetition,
-    rrule_text,
-    working_days,
-)
+from schedules.rules import InvalidRule, Timetable, Work, civil, from_done, repetition, rrule_text, working_days
 from schedules.rules.once import Once
 
 KINDS = [
@@ -56,6 +45,7 @@ _FIELD = {"timezone": "time_zone", "starts": "starts_at", "ends": "ends_at"}
 # Fields that hold a civil time.
 _MOMENTS = ("anchor", "starts_at", "ends_at")
 _MAX_COUNT = 1_000_000
+ONE_TIMING = gettext_lazy("Choose exactly one timing. Create a second reminder for the other.")
 # Messages for fields that are pickers; the rules have messages for the others.
 _MISSING = {
     "once": ("at", gettext_lazy("Choose a date and a time."), "required"),
@@ -172,7 +162,7 @@ class TimingForm(RepeatForm):
         zone = self._zone()
         cleaned |= {name: self._instant(name, zone) for name in _MOMENTS}
         if isinstance(self.data, QueryDict) and len(set(self.data.getlist("kind"))) > 1:
-            self._refuse("kind", _("Choose exactly one timing. Create a second reminder for the other."), "one_timing")
+            self._refuse("kind", ONE_TIMING, "one_timing")
         if "kind" in cleaned:
             timetable = self._read(cleaned, zone)
             if cleaned.get("after_done") and timetable is not None and from_done.step(timetable.rule) is None:
@@ -239,7 +229,7 @@ class TimingForm(RepeatForm):
         try:
             rule = self._rule(cleaned, given, zone)
             if given.get("off_days") and working_days.fits(type(rule)):
-                rule = WorkingDays.of(rule, given)
+                rule = rules.WorkingDays.of(rule, given)
             timetable = Timetable(
                 rule, cleaned["starts_at"], cleaned["ends_at"], frozenset(cleaned.get("excluded") or [])
             )
@@ -259,7 +249,7 @@ class TimingForm(RepeatForm):
             self._refuse(name, str(error), error.code)
             return None
 
-    def _rule(self, cleaned: dict[str, Any], given: Mapping[str, Any], zone: str) -> Rule:
+    def _rule(self, cleaned: dict[str, Any], given: Mapping[str, Any], zone: str) -> rules.Rule:
         kind, shown = cleaned["kind"], civil.local(civil.zone(zone), self.now)
         if self.parameters is None and kind.upper() in repetition.UNITS:
             anchor = cleaned["anchor"] and civil.local(civil.zone(zone), cleaned["anchor"])

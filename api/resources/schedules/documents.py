@@ -35,7 +35,7 @@ from people.models import User
 from schedules.inputs import audience_form
 from schedules.inputs.reminder_form import PLAIN, ReminderForm
 from schedules.models import Schedule
-from schedules.rules import KINDS, InvalidRule, Rule
+from schedules.rules import KINDS
 
 
 class AudienceDocument(BaseModel):
@@ -53,7 +53,7 @@ def document(schedule: Schedule, channels: Sequence[UUID] | None = None) -> dict
     """`channels` are the ids of its channels, in order (None: read here)."""
     if channels is None:
         channels = [channel.id for channel in schedule.ordered_channels()]
-    rule = _readable_rule(schedule)
+    rule = timing.readable(schedule)
     return fields_of(
         ScheduleDocument,
         schedule,
@@ -64,13 +64,6 @@ def document(schedule: Schedule, channels: Sequence[UUID] | None = None) -> dict
         cron_expression=getattr(rule, "expression", None),
         **timing.fields(rule, schedule),
     )
-
-
-def _readable_rule(schedule: Schedule) -> Rule | None:
-    try:
-        return schedule.timetable().rule
-    except InvalidRule:
-        return None
 
 
 def may_not_announce() -> Problem:
@@ -219,7 +212,7 @@ def _stored(schedule: Schedule, patch: ScheduleBody, unchanged: Collection[str])
         "audience": audience_form.audience_of(schedule),
         "in_order": bool(schedule.channel_order),
     }
-    rule = _readable_rule(schedule)
+    rule = timing.readable(schedule)
     elsewhere = "time_zone" not in unchanged and patch.time_zone != schedule.time_zone
     moves = elsewhere or not {"audience", "local_time"}.issubset(unchanged)
     if moves:

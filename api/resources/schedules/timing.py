@@ -10,7 +10,7 @@ from pydantic import ConfigDict, FailFast, Field
 from api.protocol.fields import Body, FormBody, Instant, Partial, one_error
 from api.protocol.problems import FORM_NAMES, FieldError
 from schedules import rules
-from schedules.inputs.timing_form import TimingForm
+from schedules.inputs.timing_form import ONE_TIMING, TimingForm
 from schedules.rules import InvalidRule, Rule, civil
 from schedules.rules.working_days import PARAMETERS
 
@@ -133,7 +133,8 @@ _NONE = Typed("", {}, {})
 def read(body: FormBody, timing: Timing | None, time_zone: str) -> Typed:
     """Refuses anything but exactly one."""
     if len(given := sorted(timing.model_fields_set if timing else ())) != 1:
-        body.refuse(*_not_one(given))
+        none = FieldError("timing", f"Give exactly one of {', '.join(TimingDocument.model_fields)}.", "required")
+        body.refuse(*[FieldError(f"timing.{name}", str(ONE_TIMING), "one_timing") for name in given] or [none])
         return _NONE
     [name] = given
     value = getattr(timing, name)
@@ -141,6 +142,15 @@ def read(body: FormBody, timing: Timing | None, time_zone: str) -> Typed:
         paths = {field: f"timing.{name}{inner}" for field, inner in _FRIENDLY[name].items()}
         return Typed(*_friendly(body, name, value, time_zone), paths)
     return Typed(name, value.model_dump(exclude_none=True), _paths(name))
+
+
+def readable(row: Any) -> Rule | None:
+    """The rule of a schedule or a watch; None where it has none, or one that cannot be read."""
+    try:
+        rule: Rule = row.timetable().rule
+        return rule
+    except InvalidRule:
+        return None
 
 
 def stored(body: FormBody, rule: Rule | None, moves: bool) -> Typed:
@@ -162,13 +172,6 @@ def called(body: type[Body], paths: Mapping[str, str], name: str) -> str:
     """Return the name of a form field in `body`; `paths` has those of the timing."""
     default = "timing" if name in TimingForm.base_fields else ""
     return name if name in body.model_fields else paths.get(name) or FORM_NAMES.get(name, default)
-
-
-def _not_one(given: list[str]) -> list[FieldError]:
-    if not given:
-        return [FieldError("timing", f"Give exactly one of {', '.join(TimingDocument.model_fields)}.", "required")]
-    text = f"Give exactly one timing; this has {', '.join(given)}. Make a second schedule for the other."
-    return [FieldError(f"timing.{name}", text, "one_timing") for name in given]
 
 
 def _friendly(body: FormBody, name: str, value: Any, time_zone: str) -> tuple[str, dict[str, Any]]:
