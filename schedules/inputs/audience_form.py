@@ -23,8 +23,8 @@ class _AudienceField(forms.ChoiceField):
     """Cleaned to one of its choices; None: for the owner alone."""
 
     def clean(self, value: Any) -> Chosen | None:
-        text, offered = super().clean(value), cast(Any, self.choices)
-        return next((one for one, _label in flatten_choices(offered) if one and str(one) == text), None)
+        text, offered = super().clean(value), list[Any](flatten_choices(cast(Any, self.choices)))
+        return next((one for one, _label in offered if one and str(one) == text), None)
 
 
 class AudienceForm(TimingForm):
