@@ -42,8 +42,7 @@ def only_codes(event: Any, _hint: object) -> Any:
     report = {name: event[name] for name in _RETAINED if name in event}
     if text := event.get("logentry", {}).get("message"):
         report["logentry"] = {"message": logs.redact(text)}
-    raised = event.get("exception", {}).get("values", ())
-    report["exception"] = {"values": [_type_and_places(one) for one in raised]}
+    report["exception"] = {"values": [_type_and_places(one) for one in event.get("exception", {}).get("values", ())]}
     return report
 
 

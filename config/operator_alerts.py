@@ -87,8 +87,7 @@ class OperatorAlerts(threading.Thread):
             if self._unrecorded:
                 every = {key.partition(":")[0] for key in operators.open_keys()}
                 operators.update(self._operators, [*self._unrecorded.values()], every, is_direct=True)
-            open_keys = operators.open_keys()
-            result, unknown = _find(open_keys, broker, queues)
+            result, unknown = _find(operators.open_keys(), broker, queues)
             if any(problem.check == "beat" for problem in result) and not _is_away(broker):
                 # Retries and incidents go on, on the next channel.
                 transaction.on_commit(lambda: current_app.send_task("work.rescue", expires=EVERY), robust=True)

@@ -63,8 +63,7 @@ def add(user: User, name: str, by: int) -> int:
 def values(user: User, name: str | None = None) -> dict[str, int]:
     """The values of the person's counters by name, or of this one."""
     shards = Shard.objects.for_user(user) if name is None else Shard.objects.for_user(user).filter(name=name)
-    sums = shards.values("name").annotate(sum=Sum("value")).order_by("name")
-    return {one["name"]: int(one["sum"]) for one in sums}
+    return {one["name"]: int(one["sum"]) for one in shards.values("name").annotate(sum=Sum("value")).order_by("name")}
 
 
 def delete(user: User, name: str) -> bool:

@@ -140,8 +140,7 @@ _SECRET = re.compile("password|secret|token", re.IGNORECASE)
 def _busy(request: HttpRequest) -> HttpResponse:
     typed = [(name, one) for name, values in request.POST.lists() if not _SECRET.search(name) for one in values]
     can_send = request.method == "POST" and not request.FILES
-    address = request.get_full_path()
-    context = {"token": get_token(request), "address": address, "typed": typed, "can_send": can_send}
+    context = {"token": get_token(request), "address": request.get_full_path(), "typed": typed, "can_send": can_send}
     response = render(None, "409.html", context, status=409)
     response["Retry-After"] = "1"
     return response

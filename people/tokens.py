@@ -196,5 +196,4 @@ def revoke(user: User, token_id: UUID) -> bool:
 
 def valid_tokens(user: User) -> list[ApiToken]:
     """The tokens that are not revoked, newest first; expired ones too, so that their end is seen."""
-    valid = ApiToken.objects.select_related("member").filter(user=user, revoked_at=None)
-    return list(valid.order_by(F("id").desc()))
+    return list(ApiToken.objects.select_related("member").filter(user=user, revoked_at=None).order_by(F("id").desc()))

@@ -39,8 +39,7 @@ def worst(states: list[str]) -> str:
 
 def document(watches: Iterable[Watch], now: datetime) -> dict[str, Any]:
     states = [watch.shown_state(now) for watch in watches]
-    counts = {state: states.count(state) for state in _COLORS}
-    return {"status": worst(states), "total": len(states), **counts}
+    return {"status": worst(states), "total": len(states), **{state: states.count(state) for state in _COLORS}}
 
 
 def shields(badge: Badge, state: str) -> dict[str, Any]:

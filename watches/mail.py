@@ -150,8 +150,7 @@ def _text(raw: bytes, token: UUID) -> str:
 
     Raises ParsingUnavailable. `token`: for whom, so that others do not wait.
     """
-    head = charset.decode(raw[:_HEAD].partition(b"\r\n\r\n")[0], "")
-    subject = message_from_string(head).get("Subject", "")
+    subject = message_from_string(charset.decode(raw[:_HEAD].partition(b"\r\n\r\n")[0], "")).get("Subject", "")
     try:
         subject = str(make_header(decode_header(subject)))
     except (MessageError, ValueError, LookupError):

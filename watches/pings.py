@@ -219,5 +219,4 @@ def compute_slots(tokens: Collection[UUID]) -> None:
             [now] = execute("SELECT clock_timestamp() AS now", {}).fetchone()
             # Pings that came just before the last slot still need it.
             timing.set_slots(watch, now - timing.REACH)
-            unchanged = Watch.objects.filter(id=watch.id, version=watch.version)
-            unchanged.update(slots=watch.slots, is_over=watch.is_over)
+            Watch.objects.filter(id=watch.id, version=watch.version).update(slots=watch.slots, is_over=watch.is_over)

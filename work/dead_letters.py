@@ -163,8 +163,7 @@ def replay(
 
 def try_one(rows: QuerySet[Any], which: str, who: Who, *, cause: str = "") -> Done:
     """Replay the newest of them, alone, to see whether its cause is fixed."""
-    newest = rows.order_by("-settled_at")[:1]
-    return replay(newest, f"the newest {which}", who, cause=cause, what=_ACTION.TESTED)
+    return replay(rows.order_by("-settled_at")[:1], f"the newest {which}", who, cause=cause, what=_ACTION.TESTED)
 
 
 _REASONS = {_ACTION.DISCARDED: WorkCode.DISCARDED, _ACTION.FIXED: WorkCode.FIXED}

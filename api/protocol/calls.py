@@ -80,8 +80,7 @@ def handle(
     @wraps(run)
     def handled(request: ApiRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         try:
-            refused = _admit(request, parameters)
-            response = refused or _once(request, partial(run, request, *args, **kwargs))
+            response = _admit(request, parameters) or _once(request, partial(run, request, *args, **kwargs))
         except Exception as error:
             response = problem_of(request, error).response()
         finally:
@@ -197,8 +196,7 @@ def _of_operation(error: Exception) -> Problem | None:
 
 def too_many_messages(refusal: Exception) -> Problem:
     """Only a pause has a `Retry-After`: a limit of a day is nothing to wait for."""
-    seconds = round(PAUSE.total_seconds())
-    headers = {"Retry-After": str(seconds)} if isinstance(refusal, TooSoon) else {}
+    headers = {"Retry-After": str(round(PAUSE.total_seconds()))} if isinstance(refusal, TooSoon) else {}
     return Problem(429, "too-many-messages", "No message was sent.", str(refusal), headers=headers)
 
 

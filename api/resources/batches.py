@@ -78,8 +78,7 @@ def list_batches(
     request: ApiRequest, origin_id: UUID | None = None, *, page: Query[paging.PageParameters]
 ) -> HttpResponse:
     """Those that you have caused, newest first; with `origin_id`, of this schedule or topic."""
-    rows = paging.narrowed(_all_caused(request), origin_id=origin_id)
-    return paging.answer_page(rows, request, page, _document)
+    return paging.answer_page(paging.narrowed(_all_caused(request), origin_id=origin_id), request, page, _document)
 
 
 @router.get("/{uuid:batch_id}", response=BatchDocument, summary="Read the progress of a batch")

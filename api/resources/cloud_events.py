@@ -25,8 +25,7 @@ def taken(run: Run) -> Run:
     def view(request: ApiRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         request.takes_odd_numbers = True
         if (mode := _mode(request)) is not None:
-            body = _body(request, mode)
-            request._body = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+            request._body = json.dumps(_body(request, mode), ensure_ascii=False, separators=(",", ":")).encode()
             request.content_type, request.content_params = "application/json", {}
         return run(request, *args, **kwargs)
 

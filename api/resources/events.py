@@ -232,8 +232,7 @@ def discard_event(request: ApiRequest, event_id: str, body: Discard) -> HttpResp
 @router.get("/{path:event_id}", response=EventDocument, summary="Read an event")
 def read_event(request: ApiRequest, event_id: str) -> HttpResponse:
     """By your id of it: its state, and what each of your rules made of it."""
-    event = _own(with_effects(Event.objects.for_user(request.auth.user)), event_id)
-    return answer(fields_of(EventDocument, event))
+    return answer(fields_of(EventDocument, _own(with_effects(Event.objects.for_user(request.auth.user)), event_id)))
 
 
 def _own(mine: QuerySet[Event], event_id: str) -> Event:

@@ -83,8 +83,7 @@ def acquire_lock(request: ApiRequest, body: Acquire) -> HttpResponse:
     how long. With `Idempotency-Key`, a repeated request gets the same answer."""
     taken = leases.acquire(request.auth.user, body.name, body.ttl, body.holder or request.auth.label)
     if isinstance(taken, Lease):
-        acquired = Acquired(acquired=True, token=taken.token, fence=taken.fence, ttl=body.ttl)
-        return secret_answer(acquired.model_dump())
+        return secret_answer(Acquired(acquired=True, token=taken.token, fence=taken.fence, ttl=body.ttl).model_dump())
     return answer(Acquired(acquired=False, wait_ms=taken.wait_ms, holder=taken.holder).model_dump())
 
 

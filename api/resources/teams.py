@@ -105,8 +105,7 @@ def create_override(request: ApiRequest, team_id: int, body: OverrideBody) -> Ht
     """Owners and members of the team may. Only members can be put on call."""
     own = _own(request, team_id, changes=True)
     with lock_user(own.team):
-        typed = {"member": body.member_id, "begins_at": body.begins_at, "ends_at": body.ends_at}
-        form = OverrideForm(typed, own.team)
+        form = OverrideForm({"member": body.member_id, "begins_at": body.begins_at, "ends_at": body.ends_at}, own.team)
         require_valid(body, form, called=lambda name: "member_id" if name == "member" else name)
         made = form.save()
     return answer(fields_of(OverrideDocument, made), 201)

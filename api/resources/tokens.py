@@ -72,8 +72,7 @@ def create_token(request: ApiRequest, body: TokenBody) -> HttpResponse:
     except tokens.Revoked:
         raise unauthorised("This token has just been revoked.") from None
     row.refresh_from_db()
-    shown = fields_of(TokenDocument, row) | {"token": token}
-    return secret_answer(shown, 201, Location=f"{request.path}/{row.id}")
+    return secret_answer(fields_of(TokenDocument, row) | {"token": token}, 201, Location=f"{request.path}/{row.id}")
 
 
 @router.get("/{uuid:token_id}", response=TokenDocument, summary="Read a token")
@@ -85,8 +84,7 @@ def read_token(request: ApiRequest, token_id: UUID) -> HttpResponse:
 @router.post("/{uuid:token_id}/rotate", response=NewToken, summary="Replace the secret of a token", auth=_MAKER)
 def rotate_token(request: ApiRequest, token_id: UUID) -> HttpResponse:
     """Of one that this token has made. The one before is refused from now on; label, rights and end stay."""
-    shown = _own(request, token_id)
-    if (rotated := tokens.rotate(request.auth, shown.id)) is None:
+    if (rotated := tokens.rotate(request.auth, _own(request, token_id).id)) is None:
         raise conflict("This token has not made it. Use the one that has, or make another.")
     return secret_answer(fields_of(TokenDocument, rotated[0]) | {"token": rotated[1]})
 

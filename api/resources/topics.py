@@ -218,8 +218,7 @@ def list_subscriptions(request: ApiRequest, page: Query[paging.PageParameters]) 
 @subscriptions_router.get("/topics", response=paging.Page[OpenTopic], summary="List topics to subscribe to")
 def list_open_topics(request: ApiRequest, page: Query[paging.PageParameters]) -> HttpResponse:
     """Newest first: open ones, your own, and those to which you were added."""
-    result = Topic.objects.to_join(request.auth.user).select_related("user")
-    return paging.answer_page(result, request, page, OpenTopic)
+    return paging.answer_page(Topic.objects.to_join(request.auth.user).select_related("user"), request, page, OpenTopic)
 
 
 @subscriptions_router.put("/{uuid:topic_id}", response=SubscriptionDocument, summary="Subscribe to a topic")
@@ -237,5 +236,4 @@ def subscribe(request: ApiRequest, topic_id: UUID, body: SubscriptionReplacement
 @subscriptions_router.delete("/{uuid:topic_id}", response={204: None}, summary="Unsubscribe from a topic")
 def unsubscribe(request: ApiRequest, topic_id: UUID) -> None:
     """Cancels what has not been sent yet. Its owner cannot add you again; you can subscribe again."""
-    own = Subscription.objects.own(request.auth.user, topic=topic_id)
-    subscriptions.leave(own.id)
+    subscriptions.leave(Subscription.objects.own(request.auth.user, topic=topic_id).id)

@@ -72,5 +72,4 @@ def read_trace(request: ApiRequest, correlation_id: str) -> HttpResponse:
     result = trace(correlation_id, request.auth.user)
     if not result.rows:
         raise Http404
-    items = documents(RowDocument, result.rows)
-    return answer({"correlation_id": correlation_id, "items": items, "more": result.more})
+    return answer({"correlation_id": correlation_id, "items": documents(RowDocument, result.rows), "more": result.more})

@@ -27,8 +27,7 @@ class Channels(Resource):
 
     def add(self, kind: str, fields: Mapping[str, str | int], label: str = "", *, key: str | None = None) -> NewChannel:
         """Unless it is yours already, a code is sent to it: see `verify`."""
-        body = {"kind": kind, "label": label, "fields": dict(fields)}
-        return self._connection.post("/channels", body, key=key)
+        return self._connection.post("/channels", {"kind": kind, "label": label, "fields": dict(fields)}, key=key)
 
     def read(self, channel_id: str) -> Channel:
         return self._connection.get(f"/channels/{channel_id}")

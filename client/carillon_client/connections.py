@@ -27,8 +27,7 @@ class Connections(Resource):
 
     def add(self, kind: str, fields: Mapping[str, str], label: str = "", *, key: str | None = None) -> SourceConnection:
         """It is `unchecked` until `check`, or until a reminder uses it."""
-        body = {"kind": kind, "label": label, "fields": dict(fields)}
-        return self._connection.post("/connections", body, key=key)
+        return self._connection.post("/connections", {"kind": kind, "label": label, "fields": dict(fields)}, key=key)
 
     def read(self, connection_id: str) -> SourceConnection:
         return self._connection.get(f"/connections/{connection_id}")

@@ -88,8 +88,7 @@ class Rules(Resource):
         self, *, event_id: str | None = None, event: Mapping[str, Any] | None = None, **fields: Unpack[RuleFields]
     ) -> RulePreview:
         """Return what it would make of a past event, or of a given one. Nothing is saved or sent."""
-        body = {"rule": fields, "event_id": event_id, "event": event}
-        return self._connection.post("/rules/preview", body)
+        return self._connection.post("/rules/preview", {"rule": fields, "event_id": event_id, "event": event})
 
     def read(self, rule_id: str) -> Rule:
         return self._connection.get(f"/rules/{rule_id}")

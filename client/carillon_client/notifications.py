@@ -65,8 +65,7 @@ class Notifications(Resource):
 
     def snooze(self, notification_id: str, ends_at: datetime) -> NotificationWithAttempts:
         """As `acknowledge`, and the same is sent again at that time."""
-        body = {"snooze_ends_at": instant(ends_at)}
-        return self._connection.post(f"/notifications/{notification_id}/snooze", body)
+        return self._connection.post(f"/notifications/{notification_id}/snooze", {"snooze_ends_at": instant(ends_at)})
 
     def stop_announcements(self, notification_id: str) -> None:
         """Of which this is one."""

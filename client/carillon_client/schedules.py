@@ -126,8 +126,7 @@ class Schedules(Resource):
 
     def check_job(self, job: Mapping[str, Any], title: str = "", body: str = "") -> CheckNow:
         """Return what a job would find that no schedule has yet."""
-        given = {"job": dict(job), "title": title, "body": body}
-        return self._connection.post("/schedules/check", given)
+        return self._connection.post("/schedules/check", {"job": dict(job), "title": title, "body": body})
 
     def read_check(self, check_id: str) -> CheckNow:
         return self._connection.get(f"/checks/{check_id}")

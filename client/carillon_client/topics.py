@@ -55,8 +55,7 @@ class Subscriptions(Resource):
 
     def subscribe(self, topic_id: str, channel_ids: Sequence[str] = ()) -> Subscription:
         """Or choose other channels; none means all that work."""
-        body = {"channel_ids": [*channel_ids]}
-        return self._connection.change("PUT", f"/subscriptions/{topic_id}", body)
+        return self._connection.change("PUT", f"/subscriptions/{topic_id}", {"channel_ids": [*channel_ids]})
 
     def leave(self, topic_id: str) -> None:
         self._connection.change("DELETE", f"/subscriptions/{topic_id}")

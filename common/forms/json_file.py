@@ -35,6 +35,5 @@ def read(request: HttpRequest, no_file: str) -> tuple[str, Any]:
     except ParsingUnavailable:
         raise FileRefused(_("Other files are being read at the moment. Try again in a few seconds.")) from None
     except (strict_json.Bad, OverBudget) as problem:
-        text = _("This is not a JSON file that can be read: %(problem)s")
-        raise FileRefused(text % {"problem": problem}) from None
+        raise FileRefused(_("This is not a JSON file that can be read: %(problem)s") % {"problem": problem}) from None
     return raw.decode("utf-8-sig"), value

@@ -44,6 +44,5 @@ def _publish_waiting() -> None:
             _waiting.clear()
         with suppress(RedisError):
             for start in range(0, len(ids), _MOST):
-                text = ",".join(map(str, ids[start : start + _MOST]))
-                client.client(settings.REDIS_URL).publish(channel(), text)
+                client.client(settings.REDIS_URL).publish(channel(), ",".join(map(str, ids[start : start + _MOST])))
         time.sleep(_PAUSE)

@@ -96,8 +96,7 @@ def relative(when: datetime) -> str:
     if (size := abs(distance)) < 1:
         return _("now")
     unit, ahead, past = next(step[1:] for step in _STEPS if size < step[0])
-    count = round(size / unit)
-    return str((ahead if distance > 0 else past) % {"count": count})
+    return str((ahead if distance > 0 else past) % {"count": round(size / unit)})
 
 
 @register.filter

@@ -58,7 +58,6 @@ def _state(counted: dict[str, Any]) -> dict[str, Any]:
     now = timezone.now()
     beats = list(Heartbeat.objects.all()[:_CAUSES])
     running = [beat for beat in beats if (now - beat.last_seen_at).total_seconds() < heartbeat.STOPPED]
-    seen = served_queues.last_seen()
     return {
         "at": datetime.fromisoformat(counted["at"]),
         "is_capped": counted["is_capped"],
@@ -66,7 +65,7 @@ def _state(counted: dict[str, Any]) -> dict[str, Any]:
         "has_beat": bool(running),
         "queues": [
             (queue, None if ago is None else timedelta(seconds=round(ago)), served_queues.is_served(ago))
-            for queue, ago in seen.items()
+            for queue, ago in served_queues.last_seen().items()
         ],
         "causes": [cause | _cause_words(cause) for cause in counted["causes"]],
         "problems": [*_problems(bool(running), counted, now)],

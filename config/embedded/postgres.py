@@ -118,8 +118,7 @@ class Postgres(Engine):
             (self.data / "postmaster.pid").unlink(missing_ok=True)
             (self.socket.with_name(f"{self.socket_name}.lock")).unlink(missing_ok=True)
         if not self._has_role.exists():
-            account = account_for(self.data)
-            self._run([*_SINGLE, "-D", str(self.data), _DATABASE], self.data, account, _HAND_OVER)
+            self._run([*_SINGLE, "-D", str(self.data), _DATABASE], self.data, account_for(self.data), _HAND_OVER)
             self._has_role.touch()
         settings = {
             "listen_addresses": "",
@@ -143,8 +142,7 @@ class Postgres(Engine):
             "log_min_error_statement": "panic",
             "log_error_verbosity": "terse",
         }
-        arguments = ["-D", str(self.data), *(f"--{name}={value}" for name, value in settings.items())]
-        return self.start(arguments, log)
+        return self.start(["-D", str(self.data), *(f"--{name}={value}" for name, value in settings.items())], log)
 
     def answers(self) -> bool:
         # The pid file first: connecting during recovery fills the log with refusals.

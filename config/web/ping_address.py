@@ -86,8 +86,7 @@ class Pings:
         output, size = await _read(scope, receive, LARGEST_OUTPUT) if scope["method"] == "POST" else (b"", 0)
         shown = output.decode("utf-8", "replace" if size <= LARGEST_OUTPUT else "ignore").replace("\0", "")
         token = UUID(match[1]) if match[1] else None
-        ping = NewPing(token, kind, code, rid.lower(), shown, size, address=match[2] or "")
-        return await self._recorded(ping)
+        return await self._recorded(NewPing(token, kind, code, rid.lower(), shown, size, address=match[2] or ""))
 
     async def _recorded(self, ping: Any) -> tuple[int, str]:
         answer: asyncio.Future[tuple[int, str]] = asyncio.get_running_loop().create_future()

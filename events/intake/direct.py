@@ -47,8 +47,7 @@ def send(queue: Channel, envelopes: Sequence[Envelope]) -> list[Sent]:
         channel=queue, notification__user=queue.user_id, notification__batch_id__in=known
     ).select_related("notification")
     stored = {one.notification.batch_id: one for one in before}
-    size = sum(_ROW + len(new[key].data or "") for key in fresh)
-    usage.count((queue.user_id, 0, size))
+    usage.count((queue.user_id, 0, sum(_ROW + len(new[key].data or "") for key in fresh)))
     return [
         Sent(key, True) if key in fresh else _repeated(stored[one.batch_id], envelope)
         for envelope, (key, one) in zip(envelopes, new.items(), strict=True)

@@ -325,8 +325,7 @@ def _problem(error: ValidationError) -> str:
     else:
         shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     name = next(one for one in value if one not in error.instance) if keyword == "required" else error.message
-    params = {"value": _short(shown), "name": _short(name), "keyword": keyword}
-    return _(_TEXTS.get(keyword, _OTHERWISE)) % params
+    return _(_TEXTS.get(keyword, _OTHERWISE)) % {"value": _short(shown), "name": _short(name), "keyword": keyword}
 
 
 def _short(text: str) -> str:

@@ -33,8 +33,7 @@ class History(NamedTuple):
 
 
 def history(run: Run) -> History:
-    failed = Q(state__in=DEAD_LETTERS)
-    steps = run.steps.annotate(failed=failed).order_by("-failed", "-id")[:MOST]
+    steps = run.steps.annotate(failed=Q(state__in=DEAD_LETTERS)).order_by("-failed", "-id")[:MOST]
     messages = Notification.objects.filter(user=run.user_id, origin_id=run.id)
     deliveries = Prefetch("deliveries", Delivery.objects.select_related("channel"))
     return History(

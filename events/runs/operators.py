@@ -137,8 +137,7 @@ def _together(new: Sequence[tuple[Problem, Callable[[], Words]]]) -> Words:
 def _event(alert: Alert, refusing: Collection[str], is_direct: bool) -> Happened:
     labels = {NOTIFIED: "directly"} if is_direct else {}
     if refusing:
-        works = [str(one.id) for one in alert.operator.channels if one.provider not in refusing]
-        labels[CHANNELS] = ",".join(works)
+        labels[CHANNELS] = ",".join([str(one.id) for one in alert.operator.channels if one.provider not in refusing])
     data = {
         "key": f"{KEYS}{alert.key}",
         "title": alert.words.title[:300],

@@ -79,8 +79,7 @@ def _working(run: Run, new: Sequence[NewStep]) -> Counter[str]:
 
 def release(run: Run, name: str) -> list[Wake]:
     """Have the oldest held step of this name run."""
-    rows = query(_RELEASE, [run.id, f"{run.flow}.{name}"])
-    return [Wake(RUN_STEP, row.id, 0.0, row.user_id) for row in rows]
+    return [Wake(RUN_STEP, row.id, 0.0, row.user_id) for row in query(_RELEASE, [run.id, f"{run.flow}.{name}"])]
 
 
 def cancel_open(run: Run, reason: Reason) -> None:

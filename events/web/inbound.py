@@ -31,8 +31,7 @@ LARGEST = 256 * 1024
 
 @person_page
 def inbound_list(request: PersonRequest) -> HttpResponse:
-    own = InboundAddress.objects.for_user(request.user)
-    return render(request, "events/inbound_list.html", {"addresses": own})
+    return render(request, "events/inbound_list.html", {"addresses": InboundAddress.objects.for_user(request.user)})
 
 
 def _to_made(request: PersonRequest) -> HttpResponse:

@@ -58,12 +58,11 @@ def detail(request: PersonRequest, topic_id: UUID) -> HttpResponse:
                 _("%(address)s is added. If an account has this address, it is subscribed now.") % {"address": address},
             )
             return redirect("events:topic", topic.id)
-    added = Subscription.objects.filter(topic=topic).exclude(address="")
     context = {
         "topic": topic,
         "subscribers": changes.shown_count(topic.subscribers),  # type: ignore[attr-defined]
         "form": form,
-        "page": paging.page(added, request.GET),
+        "page": paging.page(Subscription.objects.filter(topic=topic).exclude(address=""), request.GET),
         "events": topic.events.select_related("batch").order_by("-id")[:_EVENTS],
     }
     return render(request, "events/topic.html", context)

@@ -139,8 +139,7 @@ class CheckKind(Kind[JobClaim]):
 
     def rescue(self) -> int:
         """Note the failures that no worker has noted. Returns how many."""
-        missed = postgres.query(f"{MISSED} ORDER BY settled_at LIMIT %s", [MOST])
-        return sum(self._note(row.id) for row in missed)
+        return sum(self._note(row.id) for row in postgres.query(f"{MISSED} ORDER BY settled_at LIMIT %s", [MOST]))
 
     def _note(self, job_id: UUID) -> bool:
         try:

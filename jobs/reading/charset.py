@@ -40,8 +40,7 @@ def decode(body: bytes, content_type: str) -> str:
     for mark, charset in _BOMS:
         if body.startswith(mark):
             return storable(body[len(mark) :].decode(charset, "replace"))
-    head = body[:1024]
-    charsets = [*_wide(body[:200]), *_declared(head, content_type), "utf-8"]
+    charsets = [*_wide(body[:200]), *_declared(body[:1024], content_type), "utf-8"]
     if _BYTES.match(charsets[0]):
         with suppress(UnicodeDecodeError):
             return storable(body.decode())

@@ -124,8 +124,7 @@ def stop_by_link(request: HttpRequest, announcement_id: UUID) -> HttpResponse:
             return redirect(request.path)
         _do(announcement, "stop")
     has_left = withdrawal.has_left(announcement.user_id, announcement.origin_id)
-    context = {"title": announcement.subject, "has_left": has_left}
-    return render(request, "jobs/stop.html", context)
+    return render(request, "jobs/stop.html", {"title": announcement.subject, "has_left": has_left})
 
 
 def _announcements() -> QuerySet[Notification]:

@@ -209,8 +209,7 @@ def disable(ids: Iterable[UUID], note: str) -> list[UUID]:
 
 def enable(ids: Iterable[UUID]) -> list[UUID]:
     """Undo `disable` and forget earlier failures. Returns those that were disabled and not removed."""
-    disabled = Channel.objects.filter(id__in=ids, disabled_at__isnull=False)
-    return _update(disabled, None, NO_REASON)
+    return _update(Channel.objects.filter(id__in=ids, disabled_at__isnull=False), None, NO_REASON)
 
 
 def enable_own(channel: Channel) -> bool:
@@ -257,8 +256,7 @@ def replace_secret(channel_id: UUID, seen: str, by: User, now: datetime) -> bool
         )
     if (successor := provider.rotate(destination, now)) is None:
         return False
-    sealed = encryption.seal_secrets(successor.secrets, channel.id)
-    Channel.objects.filter(id=channel.id).update(sealed_secrets=sealed)
+    Channel.objects.filter(id=channel.id).update(sealed_secrets=encryption.seal_secrets(successor.secrets, channel.id))
     LogEntry.objects.log_actions(by.pk, [channel], CHANGE, "Replaced the signing secret.")
     return True
 

@@ -116,8 +116,7 @@ def undo(notification_id: UUID) -> Undone | None:
     _of_members(*series.values_list("id", flat=True)).update(**unanswered)
     done.update(**unanswered)
     every = F("nag_every") * timedelta(minutes=1)
-    going_on = series.filter(nag_every__isnull=False, nagged__lt=F("nag_times"), withdrawn="")
-    going_on.update(nag_at=Now() + every)
+    series.filter(nag_every__isnull=False, nagged__lt=F("nag_times"), withdrawn="").update(nag_at=Now() + every)
     if again:
         order = notification.channel_order
         channels = order[order.index(again[0].channel_id) :] if order else [one.channel_id for one in again]

@@ -67,8 +67,7 @@ def replace_address(board: Channel) -> None:
 def addressed(token: str) -> Channel | None:
     if (link_id := BOARD.read(token)) is None:
         return None
-    rows = Channel.objects.linked(link_id).filter(removed_at=None, user__is_active=True)
-    return rows.first()
+    return Channel.objects.linked(link_id).filter(removed_at=None, user__is_active=True).first()
 
 
 def mark(messages: Sequence[BoardMessage]) -> str:

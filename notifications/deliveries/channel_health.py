@@ -73,5 +73,4 @@ def outcome(delivery_id: UUID, link_id: UUID, failing: bool, answer: Answer, sta
 
 def update_address(channel_id: UUID, address: Mapping[str, Any], moved_to: Mapping[str, Any]) -> bool:
     """Apply a permanent move that the service announced; False if `address` is no longer the channel's."""
-    current = Channel.objects.filter(id=channel_id, address=dict(address))
-    return current.update(address={**address, **moved_to}) == 1
+    return Channel.objects.filter(id=channel_id, address=dict(address)).update(address={**address, **moved_to}) == 1

@@ -75,8 +75,7 @@ def candidates(
         "without": list(without),
         "most": span.most,
     }
-    statement = _CANDIDATES.format(order="ASC" if span.ascending else "DESC")
-    return [row.id for row in query(statement, values)]
+    return [row.id for row in query(_CANDIDATES.format(order="ASC" if span.ascending else "DESC"), values)]
 
 
 def with_delivery(

@@ -130,8 +130,7 @@ def _claim(channel_id: UUID, batch_size: int, seconds: float, worker: str) -> li
     most = min(batch_size, settings.batch_size, settings.concurrency)
     standing = count(channel_id, most)
     again = settings.concurrency == 1 and standing.returned_at is not None
-    takes = _takes(standing, settings, most)
-    ids = query(_CHOOSE, {"channel": channel_id, "again": again, "takes": takes})
+    ids = query(_CHOOSE, {"channel": channel_id, "again": again, "takes": _takes(standing, settings, most)})
     return claim_pulled(DELIVERY, [row.id for row in ids], seconds, worker)
 
 

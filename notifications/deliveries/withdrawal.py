@@ -13,8 +13,7 @@ from work.reasons import Reason
 def cancel(notifications: QuerySet[Notification], code: DeliveryCode = DeliveryCode.CANCELLED) -> int:
     """Like `drop`; no further channel is tried for them either, and they are not repeated."""
     changed = drop(notifications, code)
-    ahead = Q(advance_at__isnull=False) | Q(nag_at__isnull=False)
-    notifications.filter(ahead).update(advance_at=None, nag_at=None)
+    notifications.filter(Q(advance_at__isnull=False) | Q(nag_at__isnull=False)).update(advance_at=None, nag_at=None)
     return changed
 
 

@@ -144,8 +144,7 @@ class ChannelsForm(TypedForm):
         """
         origin, order = (None, []) if stored is None else (stored.id, stored.channel_order)
         values = {"user": user.pk, "status": STATUS, "origin": origin, "also": [*also]}
-        statement = _OFFERED.format(table=table, name=table.rpartition("_")[2])
-        rows = postgres.execute(statement, values).fetchall()
+        rows = postgres.execute(_OFFERED.format(table=table, name=table.rpartition("_")[2]), values).fetchall()
         own = [postgres.instance(Channel, row) for row in rows]
         field = own_field(self, "channels")
         field.own = own

@@ -48,8 +48,7 @@ def compose(
     date, hour = dates.weekday(local), f"{local:%H:%M}"
     values = {"name": name, "slot": f"{date}, {hour}", "date": date, "time": hour, "schedule": title, **(more or {})}
     subject = _fill(title, values | {"schedule": ""})
-    filled = _fill(body, {name: literal(value) for name, value in values.items()})
-    return cut(subject, filled, _("Reminder"))
+    return cut(subject, _fill(body, {name: literal(value) for name, value in values.items()}), _("Reminder"))
 
 
 def cut(subject: str, body: str, otherwise: str) -> Text:

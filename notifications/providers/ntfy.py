@@ -159,8 +159,7 @@ def _buttons(message: Message) -> dict[str, Any]:
         else {"action": "view", "label": label, "url": url}
         for label, url in links
     ]
-    fields = {"actions": actions, "click": message.open_url}
-    return {name: value for name, value in fields.items() if value}
+    return {name: value for name, value in {"actions": actions, "click": message.open_url}.items() if value}
 
 
 def _judge(response: Response) -> Answer:

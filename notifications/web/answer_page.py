@@ -57,8 +57,7 @@ def done(request: PersonRequest) -> HttpResponse:
     """Messages marked as done, newest first; a message and its repeats once."""
     own = Notification.objects.for_user(request.user).filter(nag_of=None)
     rows = own.filter(acknowledged_at__isnull=False, snoozed_until=None)
-    page = paging.page(rows, request.GET, by="acknowledged_at")
-    return render(request, "notifications/done.html", {"page": page})
+    return render(request, "notifications/done.html", {"page": paging.page(rows, request.GET, by="acknowledged_at")})
 
 
 def _act(request: HttpRequest, notification: Notification, source: acknowledge.From) -> bool:

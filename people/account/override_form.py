@@ -61,8 +61,7 @@ class OverrideForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscripta
         for name, instant in (("begins_at", begins), ("ends_at", ends)):
             if instant and abs(instant - now) > _FURTHEST:
                 self.add_error(name, _("Choose a time within two years."))
-        current = CallOverride.objects.filter(member__team=self.team, ends_at__gt=now)
-        if current.count() >= _MOST_OVERRIDES:
+        if CallOverride.objects.filter(member__team=self.team, ends_at__gt=now).count() >= _MOST_OVERRIDES:
             text = _("There are {most} changes already, which is the limit. Remove one.")
             self.add_error(None, format_lazy(text, most=_MOST_OVERRIDES))
         return cleaned

@@ -142,8 +142,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
         if purpose is Purpose.CONFIRMATION and "key" in context:
             context["refuse_url"] = _at_base_url(reverse("people:refuse-address", args=[context["key"]]))
         # A stranger's request, such as for a new password, is answered in the language of the account.
-        reader = context.get("user")
-        language = getattr(reader, "language", "") or translation.get_language()
+        language = getattr(context.get("user"), "language", "") or translation.get_language()
         try:
             with languages.override(language):
                 super().send_mail(template_prefix, email, context)

@@ -225,8 +225,7 @@ def invitations_of(person: User) -> QuerySet[Invitation]:
 
 def find_invitation(person: User, secret: str) -> Invitation | None:
     """The open invitation with this secret, if it is for everybody who has the link, or for an address of theirs."""
-    rows = _open().select_related("team", "made_by").filter(hashed=hashed(secret), team__is_active=True)
-    invitation = rows.first()
+    invitation = _open().select_related("team", "made_by").filter(hashed=hashed(secret), team__is_active=True).first()
     if invitation is None or (invitation.address and not mailboxes.is_confirmed(invitation.address, person)):
         return None
     return invitation

@@ -126,8 +126,7 @@ def _counts(user: User) -> list[str]:
     for label, words in _WORDS.items():
         model: Any = apps.get_model(label)
         ended = {"deleted_at", "removed_at", "left_at"} & {field.name for field in model._meta.concrete_fields}
-        rows = model.objects.filter(user=user, **dict.fromkeys(ended))
-        if count := count_up_to(rows, _COUNTED):
+        if count := count_up_to(model.objects.filter(user=user, **dict.fromkeys(ended)), _COUNTED):
             shown.append(words(count) % {"count": f"{count}"})
     return shown
 

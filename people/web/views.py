@@ -107,7 +107,6 @@ def refuse_address(request: HttpRequest, key: str) -> HttpResponse:
         if request.method == "POST":
             mailboxes.allow(email) if request.POST.get("act") == "allow" else mailboxes.refuse(email)
             return redirect(request.path)
-        context = {"email": email, "refused": mailboxes.is_refused(email)}
-        return render(request, "people/refuse_address.html", context)
+        return render(request, "people/refuse_address.html", {"email": email, "refused": mailboxes.is_refused(email)})
 
     return limit_page(f"refuse:{confirmation.email_address.pk}", answer)

@@ -112,8 +112,7 @@ def _occurrences(
     """For each schedule, its slots after `now` that have an occurrence; and those of them that somebody skipped."""
     taken: dict[UUID, set[datetime]] = defaultdict(set)
     skipped: dict[UUID, list[datetime]] = defaultdict(list)
-    ids = [schedule.id for schedule in schedules]
-    ahead = Occurrence.objects.filter(schedule_id__in=ids, scheduled_for__gt=now)
+    ahead = Occurrence.objects.filter(schedule_id__in=[schedule.id for schedule in schedules], scheduled_for__gt=now)
     for schedule_id, slot, reason in ahead.values_list("schedule_id", "scheduled_for", "reason"):
         taken[schedule_id].add(slot)
         if reason == Occurrence.Reason.BY_PERSON:

@@ -132,8 +132,7 @@ def _days(schedule: Schedule, was: date, to: date) -> dict[str, object]:
     if was == to:
         return {}
     if schedule.kind == "daily":
-        text = _("“%(title)s” comes every day: only its time can be moved.")
-        raise MoveRefused(text % {"title": schedule.title})
+        raise MoveRefused(_("“%(title)s” comes every day: only its time can be moved.") % {"title": schedule.title})
     if schedule.kind == "monthly":
         return {"day": to.day}
     if was.weekday() not in schedule.rule["days"]:  # it has come on the next working day

@@ -57,8 +57,7 @@ def prune_clocked() -> int:
     after, last = cache.get(_CURSOR) or (0, 0)
     deleted = 0
     for _ in range(_PARTS):
-        values = {"after": after, "last": last, "part": _PART}
-        [row] = persist(partial(query, _PRUNE_CLOCKED, values))
+        [row] = persist(partial(query, _PRUNE_CLOCKED, {"after": after, "last": last, "part": _PART}))
         deleted += row.gone
         after = row.after
         if row.seen < _PART:

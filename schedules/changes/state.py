@@ -129,8 +129,7 @@ def delete(schedules: Sequence[Schedule], now: datetime, by: User | None) -> Non
 
 def restore(schedules: Sequence[Schedule], now: datetime, by: User | None) -> None:
     """Undo `delete`. Slots that passed in between never fire. The next checks restore what their jobs keep."""
-    keepers = [one.id for one in schedules if one.job_kind]
-    made = Schedule.objects.filter(made_by__in=keepers)
+    made = Schedule.objects.filter(made_by__in=[one.id for one in schedules if one.job_kind])
     if makers := {one for one in made.values_list("made_by_id", flat=True) if one is not None}:
         forget(*makers)
     for schedule in schedules:

@@ -75,8 +75,7 @@ def _send(now: datetime, only: Collection[UUID] | None) -> int:
     new, following = [], []
     for schedule in taken:
         times = early.times(schedule.next_fire_at, schedule.early, zones.read(schedule.time_zone))
-        ahead = next((one.at for one in times if one.at > now), None)
-        following.append((schedule.id, ahead))
+        following.append((schedule.id, next((one.at for one in times if one.at > now), None)))
         is_due = [one for one in times if schedule.next_early_at and schedule.next_early_at <= one.at <= now]
         instants = (now, schedule.next_fire_at)
         is_silent = any(silent[schedule.user_id].at(one, schedule.tags, schedule.urgent) for one in instants)

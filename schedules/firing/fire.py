@@ -144,8 +144,7 @@ def _fire(locked: Sequence[Due], now: datetime, policy: Schedule.Misfire | None)
     plans: list[Plan] = []
     decided = 0
     for schedule in locked:
-        has_channels = sending.has_channels(schedule, channels)
-        plan = _plan(schedule, now, has_channels, policy, silent[schedule.user_id])
+        plan = _plan(schedule, now, sending.has_channels(schedule, channels), policy, silent[schedule.user_id])
         plans.append(plan)
         decided += len(plan.decisions)
         if decided >= SLOTS_PER_BATCH:
@@ -176,8 +175,7 @@ def fire_now(schedule_id: UUID, now: datetime, batch_id: UUID) -> list[Wake]:
     schedule = due.as_if_due(schedule_id, now)
     channels = due.channels_of([schedule])
     sends = sending.has_channels(schedule, channels)
-    reason = Occurrence.Reason.MANUAL if sends else Occurrence.Reason.NO_CHANNEL
-    decision = Decision(now, sends, reason)
+    decision = Decision(now, sends, Occurrence.Reason.MANUAL if sends else Occurrence.Reason.NO_CHANNEL)
     if not _insert_occurrences([(batch_id, Plan(schedule, [decision]), decision)]) or not decision.fire:
         return []
     Schedule.objects.filter(id=schedule_id).update(manual_count=F("manual_count") + 1, last_fired_at=Now())

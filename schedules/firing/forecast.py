@@ -137,8 +137,7 @@ class Forecast:
         # One with a maximum is counted from its next slot on.
         counted = self.coming.left is not None
         whole, most = (self, inf) if counted else (replace(self, first=None), _COUNTED)
-        since = max(begin, self.first or begin)
-        upcoming = whole._paid(since, work, leap=begin)
+        upcoming = whole._paid(max(begin, self.first or begin), work, leap=begin)
         slot = next((slot for slot in upcoming if slot >= begin), None)
         while slot is not None and slot < end:
             next_day = _next_day(slot, zone)

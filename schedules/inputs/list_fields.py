@@ -86,8 +86,7 @@ class TagsField(forms.CharField):
 def refuse_commas(words: Iterable[str]) -> None:
     """Of a list whose field shows it with commas between its words."""
     if with_comma := next((word for word in words if "," in word), None):
-        problem = _("“%(tag)s” contains a comma. Leave it out.") % {"tag": with_comma[:60]}
-        raise ValidationError(problem, "comma")
+        raise ValidationError(_("“%(tag)s” contains a comma. Leave it out.") % {"tag": with_comma[:60]}, "comma")
 
 
 def _check_tag(tag: str) -> None:

@@ -146,8 +146,7 @@ def number(text: str) -> int | str:
 
 def _read(cleaned: dict[str, Any]) -> Repetition:
     kind = cleaned["kind"]
-    step = number(cleaned.get("step") or "1")
-    every = fields.whole_number(step, "step", 1, _MOST, "step", most=_MOST)
+    every = fields.whole_number(number(cleaned.get("step") or "1"), "step", 1, _MOST, "step", most=_MOST)
     values: dict[str, Any] = {"frequency": kind.upper(), "interval": every, "time": fields.time_of_day(cleaned)}
     if kind == "weekly":
         values["days"] = read_days(cleaned.get("days"))

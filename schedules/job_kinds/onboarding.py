@@ -87,14 +87,13 @@ def begin(user: User, **ignored: Any) -> None:
         time_zone=user.zone.key,
         origin=str(Notification.Origin.NOTICE),
     )
-    now = timezone.now()
     job = NewJob(
         user_id=user.pk,
         kind=Onboarding.name,
         payload={},
         connection_id=None,
         batch_id=uuid5(_SERIES, str(user.pk)),
-        slot=now,
+        slot=timezone.now(),
         send_as=send_as,
     )
     publish_after_commit(recording.record([job]))

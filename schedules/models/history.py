@@ -145,5 +145,4 @@ class ScheduleEvent(models.Model):
     @classmethod
     def of(cls, schedule: Schedule, what: Change, at: datetime, by: User | None = None, **detail: object) -> Self:
         """One that is not saved yet."""
-        actor = by and by.actor
-        return cls(schedule=schedule, what=what, at=at, by=actor, version=schedule.version, detail=detail)
+        return cls(schedule=schedule, what=what, at=at, by=by and by.actor, version=schedule.version, detail=detail)

@@ -172,8 +172,7 @@ def restore(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
 
 
 def _shown(schedule: Schedule, slot: datetime) -> str:
-    shown = timezone.localtime(slot, ZoneInfo(FIRST_ZONE) if schedule.local_time else None)
-    time = dates.short(shown)
+    time = dates.short(timezone.localtime(slot, ZoneInfo(FIRST_ZONE) if schedule.local_time else None))
     return _("%(time)s on each reader’s clock") % {"time": time} if schedule.local_time else time
 
 

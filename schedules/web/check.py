@@ -59,8 +59,7 @@ def result(request: PersonRequest, check_id: UUID) -> HttpResponse:
 
 
 def _page(request: PersonRequest, form: ReminderForm, schedule: Schedule | None, **checked: object) -> HttpResponse:
-    context = {"form": form, "schedule": schedule, "presets": PRESETS} | checked
-    return render(request, "schedules/form.html", context)
+    return render(request, "schedules/form.html", {"form": form, "schedule": schedule, "presets": PRESETS} | checked)
 
 
 def _form(request: PersonRequest) -> tuple[ReminderForm, Schedule | None]:

@@ -165,8 +165,7 @@ def imported(request: PersonRequest, at: int) -> HttpResponse:
 
 
 def _ask(request: PersonRequest, problem: str = "") -> HttpResponse:
-    context = {"problem": problem}
-    return render(request, "schedules/import.html", context, status=422 if problem else 200)
+    return render(request, "schedules/import.html", {"problem": problem}, status=422 if problem else 200)
 
 
 def _show(request: PersonRequest, form: ImportForm, items: list[Item], taken: set[str] | None = None) -> HttpResponse:

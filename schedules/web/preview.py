@@ -140,7 +140,6 @@ class Changes:
 
 def compare(before: Sequence[datetime], after: Sequence[datetime], most: int) -> Changes:
     """`before` and `after` are the next slots under the old and the new rule: all of them, or the first `most`."""
-    ends = [slots[most - 1] for slots in (before, after) if len(slots) >= most]
-    until = min(ends, default=None)
+    until = min([slots[most - 1] for slots in (before, after) if len(slots) >= most], default=None)
     old, new = ({slot for slot in slots if until is None or slot <= until} for slots in (before, after))
     return Changes(sorted(new - old), sorted(old - new), until)

@@ -74,8 +74,7 @@ def add(request: PersonRequest) -> HttpResponse:
 
 def context(request: PersonRequest) -> dict[str, Any]:
     """The context of a page with the line: the id for its next reminder, and the reminder that was just added."""
-    added = Schedule.objects.for_user(request.user).written(request.GET.get("added", ""))
-    return {"made_as": uuid7(), "added": added}
+    return {"made_as": uuid7(), "added": Schedule.objects.for_user(request.user).written(request.GET.get("added", ""))}
 
 
 def _form(line: str) -> str:

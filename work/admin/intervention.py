@@ -114,6 +114,5 @@ def intervene(request: HttpRequest, kind: Kind[Any], act: Callable[[Who], Done],
     """Let the operator act on dead letters, and write it to the log of each row."""
     operator = cast(User, request.user)
     done = act(Who.of(operator))
-    rows = [kind.model(id=key) for key in done.changed]
-    LogEntry.objects.log_actions(operator.pk, rows, CHANGE, log_message)
+    LogEntry.objects.log_actions(operator.pk, [kind.model(id=key) for key in done.changed], CHANGE, log_message)
     return done

@@ -112,8 +112,7 @@ def check_job(request: ApiRequest, body: CheckBody) -> HttpResponse:
     202 where that takes longer than a second: then the check at `Location` says it.
     """
     user = request.auth.user
-    requested = schedules.typed_schedule(body, user, fire.read_clock().now)
-    return _checked(check_now.check_now(user, requested))
+    return _checked(check_now.check_now(user, schedules.typed_schedule(body, user, fire.read_clock().now)))
 
 
 @checks_router.get("/{uuid:check_id}", response=CheckNowDocument, summary="Get what a check found")

@@ -149,8 +149,7 @@ def preview_schedule(request: ApiRequest, body: ScheduleBody, count: Count = _CO
 def list_upcoming(request: ApiRequest, schedule_id: UUID, count: Count = _COMING) -> HttpResponse:
     """Those skipped ahead of time and those on excluded dates too, with the cause."""
     schedule = own(request, schedule_id)
-    coming = history.coming(schedule, fire.read_clock().now, count)
-    return paging.answer_all(_slots(request, coming))
+    return paging.answer_all(_slots(request, history.coming(schedule, fire.read_clock().now, count)))
 
 
 @router.get(

@@ -49,8 +49,7 @@ document = partial(fields_of, HolidayDocument)
 @router.get("", response=paging.Page[HolidayDocument], summary="List holidays")
 def list_holidays(request: ApiRequest, page: Query[paging.PageParameters]) -> HttpResponse:
     """Newest first."""
-    mine = Holiday.objects.filter(user=request.auth.user)
-    return paging.answer_page(mine, request, page, HolidayDocument)
+    return paging.answer_page(Holiday.objects.filter(user=request.auth.user), request, page, HolidayDocument)
 
 
 @router.post("", response={201: HolidayDocument}, summary="Plan a holiday")
@@ -63,8 +62,7 @@ def create_holiday(request: ApiRequest, body: HolidayBody) -> HttpResponse:
 
 def make(user: User, body: HolidayBody, holiday: Holiday | None = None) -> Holiday:
     """Of `holiday`, else a new one. The caller's transaction holds the person's lock. Raises a 422 problem."""
-    today = timezone.localdate(timezone=user.zone)
-    form = HolidayForm(body.model_dump(), user=user, today=today, holiday=holiday)
+    form = HolidayForm(body.model_dump(), user=user, today=timezone.localdate(timezone=user.zone), holiday=holiday)
     require_valid(body, form)
     saved: Holiday = form.save()
     return saved

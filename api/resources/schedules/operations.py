@@ -126,8 +126,7 @@ def create_schedule(request: ApiRequest, body: ScheduleBody) -> HttpResponse:
         now = lock_in_transaction(request.auth.user)
         schedule, channels = documents.described(body, request.auth.user, now)
         editing.create(schedule, channels, now)
-    location = f"{request.path}/{schedule.id}"
-    return show(schedule, [channel.id for channel in channels], 201, Location=location)
+    return show(schedule, [channel.id for channel in channels], 201, Location=f"{request.path}/{schedule.id}")
 
 
 @router.get("/{uuid:schedule_id}", response=ScheduleDocument, summary="Read a schedule")

@@ -96,8 +96,7 @@ def _pull(carillon: Client, options: argparse.Namespace) -> None:
             print(escaped(json.dumps(message, ensure_ascii=False)))
         sys.stdout.flush()  # what cannot be written is not acknowledged
         if messages:
-            settled = carillon.queues.ack(queue, [message["lease_id"] for message in messages])
-            for one in settled:
+            for one in carillon.queues.ack(queue, [message["lease_id"] for message in messages]):
                 if one["detail"]:
                     print(escaped(f"carillon: {one['lease_id']}: {one['detail']}"), file=sys.stderr)
         elif not options.follow:
