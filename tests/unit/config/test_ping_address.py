@@ -9,7 +9,7 @@ from unittest.mock import AsyncMock
 import pytest
 
 from config.web import ping_address
-from watches.pings import NewPing
+from watches.pings import TAKEN, NewPing
 
 
 def test_a_ping_stays_before_a_later_one_while_their_watch_is_locked(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -31,3 +31,14 @@ def test_a_ping_stays_before_a_later_one_while_their_watch_is_locked(monkeypatch
 
     asyncio.run(send())
     assert batches == [["start"], ["start", "success"]]
+
+
+def test_a_ping_that_cannot_be_recorded_fails_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    def record(batch: Sequence[NewPing]) -> list[str]:
+        if "start" in [ping.kind for ping in batch]:
+            raise ValueError("start")
+        return [TAKEN] * len(batch)
+
+    monkeypatch.setattr("watches.pings.record", record)
+    answers = ping_address._record([NewPing(None, "success"), NewPing(None, "start")])
+    assert answers == [ping_address.OK, ping_address.BROKEN]
