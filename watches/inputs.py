@@ -148,7 +148,8 @@ class WatchForm(EditForm, ChannelsForm, NagForm, TimingForm):
         """`parameters`: see `TimingForm`; `also`: see `offer_channels`."""
         super().__init__(data, now=now, parameters=parameters)
         if not self.is_typed:
-            self.initial = _first(user, now) if watch is None else _stored(watch, now)
+            first = first_values(user, now) | {"kind": Watch.SINCE, "period": _DAY, "grace": 3600}
+            self.initial = first if watch is None else _stored(watch, now)
         self._user, self._watch, self.is_new = user, watch, watch is None
         self._watches = self.offer_channels(user, "watches_watch", watch, also)
         self.offer_nag_channels(watch)
@@ -197,17 +198,6 @@ class WatchForm(EditForm, ChannelsForm, NagForm, TimingForm):
 _PLAIN = [name for name in TYPED if name in WatchForm.base_fields and name not in ("kind", "rule", "time_zone")]
 _PLAIN = [name for name in _PLAIN if name not in ("starts_at", "ends_at", "excluded")]
 WatchForm.base_fields = SharedFields(WatchForm.base_fields)
-
-
-def _first(user: User, now: datetime) -> dict[str, Any]:
-    values = first_values(user.zone, now) if user.time_zone else {}
-    return values | {
-        "time_zone": user.time_zone,
-        "made_as": uuid7(),
-        "kind": Watch.SINCE,
-        "period": _DAY,
-        "grace": 3600,
-    }
 
 
 def _stored(watch: Watch, now: datetime) -> dict[str, Any]:

@@ -14,7 +14,6 @@ from django.utils.translation import gettext as _, gettext_lazy
 from common.forms.edit_form import Differences, SharedFields, WholeNumberField, refuse
 from common.texts.numbers import grouped, grouped_lazy
 from common.texts.types import StrOrPromise
-from common.uuid7 import uuid7
 from notifications.inputs.channels_form import ChannelsForm
 from notifications.inputs.text_fields import BodyField, TitleField
 from notifications.messages import text
@@ -145,7 +144,8 @@ class ReminderForm(JobForm, ChannelsForm, LateForm, NagForm, AudienceForm):
         """
         super().__init__(data, now=now, fired=schedule.fired_count if schedule else 0, parameters=parameters)
         if not self.is_typed:
-            self.initial = _first(user, now, filled) if schedule is None else _stored(schedule, user, now)
+            values = {**first_values(user, now), **(filled or {})} if schedule is None else _stored(schedule, now)
+            self.initial = {"public_holidays": user.public_holidays, **values}
         self.user = user
         self.is_new = schedule is None
         self._schedules = self.offer_channels(user, "schedules_schedule", schedule, also)
@@ -260,15 +260,8 @@ class ReminderForm(JobForm, ChannelsForm, LateForm, NagForm, AudienceForm):
         )
 
 
-def _first(user: User, now: datetime, filled: Mapping[str, Any] | None) -> dict[str, Any]:
-    values = first_values(user.zone, now) if user.time_zone else {}
-    zone, country = user.time_zone, user.public_holidays
-    return {"time_zone": zone, "public_holidays": country, "made_as": uuid7(), **values, **(filled or {})}
-
-
-def _stored(schedule: Schedule, user: User, now: datetime) -> dict[str, Any]:
-    country = {"public_holidays": user.public_holidays}
-    return country | typed(schedule, now) | {name: getattr(schedule, name) for name in (*PLAIN, "version")}
+def _stored(schedule: Schedule, now: datetime) -> dict[str, Any]:
+    return typed(schedule, now) | {name: getattr(schedule, name) for name in (*PLAIN, "version")}
 
 
 # Fields that a form and a schedule hold alike.

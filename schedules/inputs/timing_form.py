@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from django import forms
 from django.http import QueryDict
@@ -12,6 +11,8 @@ from django.utils.translation import gettext as _, gettext_lazy
 
 from common.forms.edit_form import WholeNumberField, refuse
 from common.texts.types import StrOrPromise
+from common.uuid7 import uuid7
+from people.models import User
 from schedules import rules
 from schedules.firing.forecast import Coming, Forecast, Silent
 from schedules.inputs import repeat_form
@@ -285,11 +286,14 @@ class TimingForm(RepeatForm):
             self._refuse("rule", _("This rule has ended. Choose a later end, or none."), "ended")
 
 
-def first_values(zone: ZoneInfo, now: datetime) -> dict[str, Any]:
-    """Return the first values of a new form: today, and a full hour, 15 to 75 minutes ahead."""
-    today = civil.local(zone, now)
-    ahead = civil.local(zone, now + timedelta(minutes=75)).replace(minute=0, second=0, microsecond=0)
-    return {
+def first_values(user: User, now: datetime) -> dict[str, Any]:
+    """The first values of a new form; for who has a zone, today, and a full hour, 15 to 75 minutes ahead."""
+    values: dict[str, Any] = {"time_zone": user.time_zone, "made_as": uuid7()}
+    if not user.time_zone:
+        return values
+    today = civil.local(user.zone, now)
+    ahead = civil.local(user.zone, now + timedelta(minutes=75)).replace(minute=0, second=0, microsecond=0)
+    return values | {
         "at": ahead,
         "days": [today.weekday()],
         "day": today.day,
