@@ -247,6 +247,17 @@ MARK_FIXED = Act(
 )
 
 
+# What owners say, where they say nothing.
+_OWN_NOTES = {_ACTION.DISCARDED: NOT_NEEDED, _ACTION.FIXED: "its owner says so."}
+
+
+def act_on_own(letter: Any, act: Act, owner: User, note: str = "") -> Done:
+    """Do it to one letter of the owner; `note` is why they end it."""
+    which, rows = f"own dead {kind_of(type(letter)).name}", type(letter)._default_manager.filter(pk=letter.pk)
+    how = {"reason": note or _OWN_NOTES[act.what]} if act.ends else {}
+    return act.do(rows, which, Who.of(owner), cause=letter.cause, **how)
+
+
 def locked(rows: QuerySet[Any]) -> list[UUID]:
     """Lock those of `rows` that are still dead letters, and return their keys, oldest first.
 

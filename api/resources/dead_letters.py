@@ -18,7 +18,7 @@ from api.resources.notifications import DeliveryDocument, DeliveryWithAttempts, 
 from notifications.deliveries import dead_letters
 from notifications.deliveries.dead_letters import Action
 from notifications.models import Channel, Delivery
-from work.dead_letters import NOT_NEEDED, Who, replay, stale
+from work.dead_letters import NOT_NEEDED, Who, act_on_own, replay, stale
 
 router = Router(tags=["dead letters"], auth=Bearer("notifications"))
 
@@ -146,12 +146,12 @@ def _act(request: ApiRequest, delivery_id: UUID, what: Action, note: str = "") -
     letter = get_object_or_404(mine, id=delivery_id)
     if obstacle := dead_letters.obstacle(letter, what):
         raise conflict(obstacle)
-    done = dead_letters.act(letter, what, user, note)
+    done = act_on_own(letter, act := dead_letters.ACTS[what], user, note)
     if not done.changed:
         raise conflict("It is not a dead letter. Nothing changed.")
     [key] = done.new or done.changed
     delivery = Delivery.objects.select_related("channel").get(id=key)
-    return answer(fields_of(DeliveryDocument, delivery), 200 if dead_letters.ACTS[what].ends else 202)
+    return answer(fields_of(DeliveryDocument, delivery), 200 if act.ends else 202)
 
 
 def one_line(field: str, text: str) -> str:

@@ -1,10 +1,9 @@
 """Runs of flows, incidents among them: list and read them, retry or skip a step, acknowledge, resolve, end."""
 
-from collections.abc import Callable
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
 from ninja import Query, Router
@@ -19,8 +18,7 @@ from api.resources.notifications import ReasonDocument, reason_of
 from events.flows.incident import ACKNOWLEDGED, RESOLVED, Incident
 from events.models import FlowEffect, Run, Step
 from events.runs import changes, incidents
-from work import dead_letters
-from work.dead_letters import Done, Who
+from work.dead_letters import MARK_FIXED, REPLAY, Act, Who, act_on_own
 
 router = Router(tags=["runs"], auth=Bearer("events"))
 
@@ -126,7 +124,7 @@ def read_run(request: ApiRequest, run_id: UUID) -> HttpResponse:
 @router.post("/{uuid:run_id}/end", response=RunDocument, summary="End a run")
 def end_run(request: ApiRequest, run_id: UUID, body: Why) -> HttpResponse:
     """Also a stopped one. Its open steps are cancelled; what was sent stays. Its key may begin another run."""
-    if not changes.end(Run.objects.own(request.auth.user, id=run_id), _who(request), body.reason):
+    if not changes.end(Run.objects.own(request.auth.user, id=run_id), Who.of(request.auth.user), body.reason):
         raise conflict("The run has ended before.")
     return answer(fields_of(RunDocument, Run.objects.own(request.auth.user, id=run_id)))
 
@@ -148,14 +146,13 @@ def resolve_incident(request: ApiRequest, run_id: UUID) -> HttpResponse:
 @router.post("/{uuid:run_id}/steps/{uuid:step_id}/retry", response={202: StepDocument}, summary="Retry a failed step")
 def retry_step(request: ApiRequest, run_id: UUID, step_id: UUID) -> HttpResponse:
     """Now, under the same idempotency key."""
-    return _on_step(request, run_id, step_id, lambda rows: dead_letters.replay(rows, "own step", _who(request)))
+    return _on_step(request, run_id, step_id, REPLAY)
 
 
 @router.post("/{uuid:run_id}/steps/{uuid:step_id}/skip", response={202: StepDocument}, summary="Skip a failed step")
 def skip_step(request: ApiRequest, run_id: UUID, step_id: UUID, body: Why) -> HttpResponse:
     """The run goes on in a moment, as if the step were done with an empty result."""
-    why = body.reason or "Skipped."
-    return _on_step(request, run_id, step_id, lambda rows: changes.skip(rows, "own step", _who(request), why))
+    return _on_step(request, run_id, step_id, MARK_FIXED, body.reason or "Skipped.")
 
 
 def _act(request: ApiRequest, run_id: UUID, type: str) -> HttpResponse:
@@ -167,13 +164,8 @@ def _act(request: ApiRequest, run_id: UUID, type: str) -> HttpResponse:
     return answer(fields_of(RunDocument, run, phase=after), 202)
 
 
-def _who(request: ApiRequest) -> Who:
-    return Who.of(request.auth.user)
-
-
-def _on_step(request: ApiRequest, run_id: UUID, step_id: UUID, act: Callable[[QuerySet[Step]], Done]) -> HttpResponse:
-    rows = Step.objects.filter(id=step_id, run=Run.objects.own(request.auth.user, id=run_id))
-    get_object_or_404(rows)
-    if not act(rows).changed:
+def _on_step(request: ApiRequest, run_id: UUID, step_id: UUID, act: Act, why: str = "") -> HttpResponse:
+    step = get_object_or_404(Step, id=step_id, run=Run.objects.own(request.auth.user, id=run_id))
+    if not act_on_own(step, act, request.auth.user, why).changed:
         raise conflict("This step has not failed. Nothing changed.")
-    return answer(fields_of(StepDocument, rows.get()), 202)
+    return answer(fields_of(StepDocument, Step.objects.get(id=step_id)), 202)

@@ -18,7 +18,7 @@ from people.admin.user import OwnedAdmin, to_person
 from people.models import User
 from work.admin.dead_letter import DeadLetterAdmin
 from work.admin.rows import WorkAdmin
-from work.dead_letters import Who
+from work.dead_letters import MARK_FIXED, Who
 
 
 class StepInline(ReadOnlyInline):
@@ -110,6 +110,6 @@ class FailedStepAdmin(DeadLetterAdmin, StepRecord):
         operator = cast(User, request.user)
         chosen = Step.objects.filter(id__in=list(queryset.values_list("pk", flat=True)))
         count = chosen.count()
-        changed = changes.skip(chosen, "chosen steps", Who.of(operator), "Skipped.").changed
+        changed = MARK_FIXED.do(chosen, "chosen steps", Who.of(operator), "Skipped.").changed
         self.log_many(request, Step.objects.filter(id__in=changed), "Skipped.")
         self.tell_changed(request, count, len(changed), _("%(count)s skipped."), _("%(count)s were none any more."))

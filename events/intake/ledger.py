@@ -22,10 +22,9 @@ from events.pure.envelope import Envelope
 from notifications.changes import feed
 from notifications.models import Notification
 from people.models import User
-from work import dead_letters
 from work.broker import wakes
 from work.broker.wakes import Wake, publish_after_commit
-from work.dead_letters import Who
+from work.dead_letters import DISCARD, REPLAY, act_on_own
 from work.models import DEAD_LETTERS
 
 log = logging.getLogger(__name__)
@@ -105,10 +104,8 @@ def replay(event: Event, user: User) -> str:
 
     The new event has the same data and belongs to the same chain; its person's rules ring for it as for any other.
     """
-    if event.state in DEAD_LETTERS:
-        rows = Event.objects.filter(pk=event.pk)
-        if dead_letters.replay(rows, "own dead event", Who.of(user), cause=event.cause).changed:
-            return event.key
+    if event.state in DEAD_LETTERS and act_on_own(event, REPLAY, user).changed:
+        return event.key
     again = Envelope(
         type=event.type,
         data=event.data,
@@ -125,9 +122,7 @@ def replay(event: Event, user: User) -> str:
 
 def discard(event: Event, user: User, note: str = "") -> bool:
     """Have a dead event handled no more. False where it is not dead."""
-    rows, who = Event.objects.filter(pk=event.pk), Who.of(user)
-    note = note or dead_letters.NOT_NEEDED
-    return bool(dead_letters.discard(rows, "own dead event", who, note, cause=event.cause).changed)
+    return bool(act_on_own(event, DISCARD, user, note).changed)
 
 
 def batch_of(event_id: UUID, topic_id: UUID) -> UUID:

@@ -6,7 +6,7 @@ Each act is an intervention.
 from typing import NamedTuple
 
 from django.db import transaction
-from django.db.models import Prefetch, Q, QuerySet
+from django.db.models import Prefetch, Q
 from django.db.models.functions import Now
 
 from events.models import FlowEffect, Run, Step
@@ -14,7 +14,7 @@ from events.reasons import EventCode
 from events.runs import steps
 from notifications.models import Delivery, Notification
 from work import dead_letters
-from work.dead_letters import Done, Who
+from work.dead_letters import Who
 from work.kinds import kind_of
 from work.models import DEAD_LETTERS, Intervention
 from work.reasons import Reason
@@ -41,11 +41,6 @@ def history(run: Run) -> History:
         list(run.effects.select_related("event").defer("event__data").order_by("-id")[:MOST]),
         list(messages.prefetch_related(deliveries).order_by("-id")[:MOST]),
     )
-
-
-def skip(rows: QuerySet[Step], which: str, who: Who, reason: str) -> Done:
-    """Have the runs of failed steps go on as if these were done, with an empty result; so does to discard them."""
-    return dead_letters.MARK_FIXED.do(rows, which, who, reason)
 
 
 @transaction.atomic

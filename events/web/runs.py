@@ -16,8 +16,7 @@ from events.flows.incident import RESOLVED, Incident
 from events.models import Run, Step
 from events.runs import changes, incidents, operators
 from people.access.requests import PersonRequest, person_action, person_form, person_page, posted
-from work import dead_letters
-from work.dead_letters import Who
+from work.dead_letters import MARK_FIXED, REPLAY, Who, act_on_own
 from work.models import DEAD_LETTERS
 
 
@@ -75,9 +74,7 @@ def run_end(request: PersonRequest, run_id: UUID) -> HttpResponse:
 def end_failure(request: PersonRequest, step_id: UUID, skips: bool) -> HttpResponse:
     """Try a failed step again, or skip it."""
     step = get_object_or_404(Step, id=step_id, user=request.user)
-    rows, which, who = Step.objects.filter(id=step.id), "own step", Who.of(request.user)
-    done = changes.skip(rows, which, who, "Skipped.") if skips else dead_letters.replay(rows, which, who)
-    if not done.changed:
+    if not act_on_own(step, MARK_FIXED if skips else REPLAY, request.user, "Skipped.").changed:
         messages.error(request, _("This step has not failed. Nothing changed."))
     return redirect("events:run", step.run_id)
 

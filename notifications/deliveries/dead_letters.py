@@ -57,16 +57,6 @@ def sendable(rows: QuerySet[Delivery]) -> QuerySet[Delivery]:
     return rows.filter(verified("channel__")).exclude(notification__origin__in=Notification.OF_CHANNELS)
 
 
-_NOTES = {Action.DISCARDED: dead_letters.NOT_NEEDED, Action.FIXED: "its owner says so."}
-
-
-def act(letter: Delivery, what: Action, owner: User, note: str = "") -> Done:
-    """Replay it, send it as new, discard it, or mark it as fixed. The caller refuses to send one with an `obstacle`."""
-    how = {"reason": note or _NOTES[what]} if ACTS[what].ends else {}
-    rows = Delivery.objects.filter(pk=letter.pk)
-    return ACTS[what].do(rows, "own dead letter", Who.of(owner), cause=letter.cause, **how)
-
-
 @transaction.atomic
 def send_as_new(rows: QuerySet[Delivery], which: str, who: Who, *, cause: str = "") -> Done:
     """Send them under new idempotency keys, for receivers that noted the old key before they failed.
@@ -99,7 +89,7 @@ SEND_AS_NEW = Act(
     result=gettext_lazy("%(count)s sent as new."),
 )
 ACTS = {one.what: one for one in (dead_letters.REPLAY, SEND_AS_NEW, dead_letters.DISCARD, dead_letters.MARK_FIXED)}
-"""Those of owners."""
+"""Those of owners. The caller refuses to send one with an `obstacle`."""
 
 
 def _copy(letter: Delivery, who: Who) -> NewNotification:

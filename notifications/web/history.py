@@ -11,13 +11,14 @@ from django.utils.translation import gettext as _, gettext_lazy
 
 from common.database import paging, replica
 from notifications.deliveries import dead_letters, withdrawal
-from notifications.deliveries.dead_letters import Action
+from notifications.deliveries.dead_letters import ACTS, Action
 from notifications.deliveries.history import candidates, with_delivery
 from notifications.deliveries.members import name_teams, notified_members
 from notifications.models import Channel, Delivery, Notification, sort_channels
 from notifications.web.chart import chart
 from notifications.web.history_form import TESTS, HistoryForm
 from people.access.requests import PersonRequest, person_action, person_page
+from work.dead_letters import act_on_own
 
 _TEXTS = {
     Action.REPLAYED: gettext_lazy("Sending again to “%(channel)s”."),
@@ -76,7 +77,7 @@ def act(request: PersonRequest, delivery_id: UUID, what: Action) -> HttpResponse
     note = " ".join(request.POST.get("note", "").replace("\0", "").split())[:300]
     if obstacle := dead_letters.obstacle(dead_letter, what):
         messages.error(request, _("Nothing was sent. %(obstacle)s") % {"obstacle": obstacle})
-    elif dead_letters.act(dead_letter, what, request.user, note).changed:
+    elif act_on_own(dead_letter, ACTS[what], request.user, note).changed:
         messages.success(request, _TEXTS[what] % {"channel": dead_letter.channel.label})
     else:
         messages.info(request, _("It does not wait for you any more. Nothing changed."))

@@ -21,8 +21,8 @@ from events.kinds.event import EVENT
 from events.models import Event, FlowSettings, Run, Subscription, Topic
 from jobs.batches.kind import BATCH
 from jobs.models import Batch
-from notifications.deliveries import acknowledge, dead_letters
-from notifications.deliveries.dead_letters import Action
+from notifications.deliveries import acknowledge
+from notifications.deliveries.dead_letters import SEND_AS_NEW
 from notifications.models import Delivery, Notification
 from notifications.net.chain import headers, read, within
 from people.models import User
@@ -30,6 +30,7 @@ from schedules.firing import fire
 from tests.db.api.conftest import Api
 from tests.db.events.test_digests import make_digest_rule, send
 from tests.make import NINE, NOON, happen, make_channel, make_rule, make_schedule, make_user, send_now, signed_in
+from work.dead_letters import act_on_own
 from work.engine import runner
 
 
@@ -166,7 +167,7 @@ def test_what_is_sent_as_new_stays_in_its_chain(ada: User) -> None:
     happen(ada, correlation_id="a chain / of mine")
     Delivery.objects.update(state="sending", lease_token=uuid4(), lease_until=NOON)
     Delivery.objects.update(state="dead", lease_token=None, lease_until=None, settled_at=NOON, cause="no")
-    [new] = dead_letters.act(Delivery.objects.select_related("channel").get(), Action.AS_NEW, ada).new
+    [new] = act_on_own(Delivery.objects.get(), SEND_AS_NEW, ada).new
     assert Delivery.objects.get(id=new).notification.chain == "a chain / of mine"
     assert [row.state for row in trace("a chain / of mine", ada).rows] == ["handled", "cancelled", "pending"]
 
