@@ -110,7 +110,7 @@ _UNKNOWN: Mapping[str, Callable[[Piece, Sentence], object]] = {
         re.fullmatch(r"\d\w*[^\W\d_]", piece.text) and not _BESIDE["settled"](piece, sentence)
     ),
     "code": lambda piece, sentence: piece.text.isupper(),
-    "ordinary": lambda piece, sentence: len(piece.text) > 2 and piece.text.isalpha(),
+    "ordinary": lambda piece, sentence: re.fullmatch(r"[^\W\d_]{3,}(?:['’]\w+)?", piece.text),
     "counted": lambda piece, sentence: sentence.words.plural.fullmatch(_word(piece, sentence)),
 }
 _BESIDE: Mapping[str, Callable[[Piece, Sentence], object]] = {
@@ -119,6 +119,9 @@ _BESIDE: Mapping[str, Callable[[Piece, Sentence], object]] = {
     ),
     "large": lambda piece, sentence: (
         max(piece.kinds.get("digits", 0), piece.kinds.get("nth", 0)) > 31 and not piece.kinds.keys() & {"hhmm", "year"}
+    ),
+    "lasting": lambda piece, sentence: (
+        not sentence.day and any(unit not in ELAPSED for _, unit in piece.kinds.get("length", ()))
     ),
     "yearless": lambda piece, sentence: "year" in piece.kinds and sentence.day and sentence.day.month,
     "share": lambda piece, sentence: sentence.every and piece.text.replace(" ", "") in _SHARES,
@@ -170,6 +173,8 @@ def _misspelt(word: str, lexicon: Lexicon) -> str:
 
 
 def _may_mean(word: str, one: str, kinds: Mapping[str, object], lexicon: Lexicon) -> bool:
+    if "weekday" in kinds and one.startswith(word):
+        return True
     is_close = len(one) >= _SHORTEST and _is_close(word, one)
     if is_close or len(word) < _SHORTEST:
         return is_close and (len(word) >= _SHORTEST or "every" in kinds)
