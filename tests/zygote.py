@@ -23,8 +23,11 @@ from demo.child import Child, die_with_parent
 _PROGRAMS = ("celery", "uvicorn")
 # Variables that are read beside those of all settings.
 _FIXED = ("CARILLON_VAR", "DJANGO_SETTINGS_MODULE")
-# Settings of which the imports keep nothing, or that `_become` hands on.
-_READ_AGAIN = ("DATABASES", "EMAIL_BACKEND", "EMAIL_FILE_PATH", "FLOWS", "JOB_QUEUES", "LOGGING", "QUEUES")
+# Settings of which the imports keep nothing but a sentence in the API's document, or that `_become` hands on.
+_READ_AGAIN = (
+    *("API_REQUESTS_PER_MINUTE", "DATABASES", "EMAIL_BACKEND", "EMAIL_FILE_PATH"),
+    *("FLOWS", "JOB_QUEUES", "LOGGING", "QUEUES"),
+)
 # The imports open no connection.
 _NOWHERE = {
     "DATABASE_POOL": "on",

@@ -12,6 +12,7 @@ from carillon_client import Client
 from people import tokens
 from people.models import User
 from tests.make import make_user
+from tests.process.notifications.conftest import environment
 from tests.process.web import Web
 
 # `test_client` imports what it writes.
@@ -20,7 +21,8 @@ runpy.run_path(str(Path(__file__).parents[3] / "client/setup.py"))["write"]()
 
 @pytest.fixture(scope="package")
 def web(django_db_setup: None) -> Iterator[Web]:
-    with Web(API_REQUESTS_PER_MINUTE="0", MOST_SCHEDULES="5000") as web:
+    straight = environment()["DATABASE_URL"]  # nobody cuts this line
+    with Web(API_REQUESTS_PER_MINUTE="0", MOST_SCHEDULES="5000", DATABASE_URL=straight) as web:
         yield web
 
 

@@ -72,7 +72,8 @@ SHORT = """
 [[operations]]
 include-operation-id = [
     "replace_schedule", "change_schedule", "preview_schedule", "check_job",
-    "replace_rule", "change_rule", "preview_rule", "replace_watch", "change_watch"
+    "replace_rule", "change_rule", "preview_rule", "replace_watch", "change_watch",
+    "replace_inbound", "change_status_webhook"
 ]
 phases.coverage.enabled = false
 """

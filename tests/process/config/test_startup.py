@@ -21,7 +21,7 @@ from config import embedded
 from notifications.channels import key_rotation
 from people.models import User
 from tests.broken_line import Line
-from tests.process.notifications.test_limits import environment
+from tests.process.notifications.conftest import environment, run
 from work.backup import archive
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -43,9 +43,17 @@ WORKER = [sys.executable, "-m", "celery", "-A", "config", "--quiet", "worker", "
 
 
 def start(command: list[str], **variables: str) -> tuple[int, str]:
-    """The status and the last line of a process that ends by itself."""
-    done = subprocess.run(
-        command,
+    """The status and the last line of a process that ends by itself; a worker or a beat is a fork."""
+    if command in (WORKER, BEAT):
+        forked = run(command, **variables)
+        return forked.returncode, forked.stdout.rpartition("\n")[2]
+    done = program(*command[1:], **variables)
+    return done.returncode, done.stderr.strip().rpartition("\n")[2]
+
+
+def program(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *arguments],
         env=os.environ | environment(**variables),
         cwd=settings.BASE_DIR,
         capture_output=True,
@@ -53,7 +61,6 @@ def start(command: list[str], **variables: str) -> tuple[int, str]:
         timeout=180,
         check=False,
     )
-    return done.returncode, done.stderr.strip().splitlines()[-1] if done.stderr.strip() else ""
 
 
 @pytest.mark.parametrize("command", [[sys.executable, "-c", WEB], WORKER, BEAT], ids=["web", "worker", "beat"])
@@ -105,14 +112,8 @@ def test_a_wrong_address_stops_the_start_with_one_line(name: str, value: str) ->
 
 @pytest.mark.parametrize("signal", ["celeryd_init", "beat_init"])
 def test_a_worker_and_a_beat_write_links_without_the_pages_of_the_admin_and_the_api(signal: str) -> None:
-    run = subprocess.run(
-        [sys.executable, "-c", _LINK.format(signal=signal)],
-        capture_output=True,
-        text=True,
-        env={**os.environ},
-        check=True,
-    )
-    assert run.stdout == "/watches/ False\n"
+    done = program("-c", _LINK.format(signal=signal))
+    assert done.stdout == "/watches/ False\n", done.stderr
 
 
 def test_a_process_starts_while_the_database_is_away() -> None:
@@ -145,25 +146,13 @@ def test_behind_a_pooler_the_keys_of_many_second_factors_are_rotated(pooler: str
     people = User.objects.bulk_create(User(email=f"p{number}@example.org") for number in range(2_001))
     secret = encryption.seal("secret")
     Authenticator.objects.bulk_create(Authenticator(user=one, type="totp", data={"secret": secret}) for one in people)
-    done = manage("rotate_keys", DATABASE_URL=pooler)
+    done = program("manage.py", "rotate_keys", DATABASE_URL=pooler)
     assert "second factors: 0 sealed with the first key, 2001 were already" in done.stdout, done.stderr
 
 
 def test_a_pooler_by_transaction_never_gets_the_session_of_a_backup(pooler: str, tmp_path: Path) -> None:
     path = f"{embedded.postgres_programs()}:{os.environ['PATH']}"
-    done = manage("backup", str(tmp_path), DATABASE_URL=pooler, BACKUP_KEY=archive.new_key(), PATH=path)
+    done = program("manage.py", "backup", str(tmp_path), DATABASE_URL=pooler, BACKUP_KEY=archive.new_key(), PATH=path)
     assert done.returncode != 0
     assert "DATABASE_URL leads to a pooler by transaction" in done.stderr
     assert not list(tmp_path.glob("*.age"))
-
-
-def manage(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "manage.py", *arguments],
-        env=os.environ | environment(**variables),
-        cwd=settings.BASE_DIR,
-        capture_output=True,
-        text=True,
-        timeout=180,
-        check=False,
-    )

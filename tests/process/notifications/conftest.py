@@ -42,10 +42,13 @@ def send_in_a_process(delivery: Delivery, **overrides: str) -> subprocess.Comple
 
 
 def run_in_a_process(code: str, *arguments: str, **overrides: str) -> subprocess.CompletedProcess[str]:
-    """The process has loaded all of Carillon, see `tests/zygote.py`; its errors are among its output."""
+    return run([sys.executable, "-c", code, *arguments], **overrides)
+
+
+def run(command: list[str], **overrides: str) -> subprocess.CompletedProcess[str]:
+    """Until it ends. A process that has loaded all of Carillon, see `tests/zygote.py`; errors are among its output."""
     lines: list[str] = []
-    command = [sys.executable, "-c", code, *arguments]
-    child = Child("code", command, environment=environment(**overrides), on_line=lambda line, _: lines.append(line))
+    child = Child("run", command, environment=environment(**overrides), on_line=lambda line, _: lines.append(line))
     child.start()
     try:
         wait_until(lambda: child.exit_status() is not None)
