@@ -95,7 +95,7 @@ class HeadersField(forms.CharField):
             given = list(value.items())
             self.run_validators("".join(map("".join, given)))
         else:
-            lines = [line.strip() for line in super().clean(value).splitlines() if line.strip()]
+            lines = filter(None, map(str.strip, super().clean(value).splitlines()))
             given = [(name, text) for name, _colon, text in (line.partition(":") for line in lines)]
         if len(given) > MAX_HEADERS:
             raise forms.ValidationError(
