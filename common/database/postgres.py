@@ -123,7 +123,9 @@ def execute(statement: str, values: Mapping[str, Any], on: BaseDatabaseWrapper |
     own = database.connection
     own.prepare_threshold, own.prepared_max = 0, _REMEMBERED
     with database.wrap_database_errors:
-        return psycopg.Cursor(own, row_factory=namedtuple_row).execute(statement, values)
+        cursor = psycopg.Cursor(own, row_factory=namedtuple_row)
+        cursor.adapters.register_loader("timestamptz", TimestamptzLoader)  # as in `query`
+        return cursor.execute(statement, values)
 
 
 def own_connection(database: str = DEFAULT_DB_ALIAS) -> BaseDatabaseWrapper:
