@@ -84,10 +84,6 @@ def check(template: str, more: Sequence[str] = ()) -> list[str]:
     if problems := too_many(_LIKE_A_PLACEHOLDER, template):
         return problems
     names = (*NAMES, *more)
-    hint = _("Use %(names)s or %(last)s.") % {
-        "names": ", ".join(f"{{{name}}}" for name in names[:-1]),
-        "last": f"{{{names[-1]}}}",
-    }
     seen = set(names)
     for match in _LIKE_A_PLACEHOLDER.finditer(template):
         if (word := match[1]) in seen:
@@ -95,6 +91,10 @@ def check(template: str, more: Sequence[str] = ()) -> list[str]:
         if len(problems) == MAX_PROBLEMS:
             break
         seen.add(word)
+        hint = _("Use %(names)s or %(last)s.") % {
+            "names": ", ".join(f"{{{name}}}" for name in names[:-1]),
+            "last": f"{{{names[-1]}}}",
+        }
         near = get_close_matches(word.lower(), names, n=1)
         values = {"word": f"{{{word}}}", "known": hint}
         if near:

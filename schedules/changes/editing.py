@@ -104,12 +104,13 @@ def reschedule_locked(
     """As `reschedule`, for one that the caller's transaction has locked at that version."""
     if state_changes.is_due(schedule, now):
         schedule = _lock(schedule.id, now)
-    if _changes_nothing(schedule, wanted, channels):
+    values = editable(wanted)
+    if _changes_nothing(schedule, values, channels):
         return schedule
     was, early = timing(schedule), schedule.early
     if not asks_the_same(schedule, wanted):
         withdrawal.forget(schedule.id)
-    for name, value in editable(wanted).items():
+    for name, value in values.items():
         setattr(schedule, name, value)
     detail = {} if was == timing(schedule) else {"was": was}
     stopped = schedule.state in {Schedule.State.PAUSED, Schedule.State.ARCHIVED}
@@ -121,9 +122,9 @@ def reschedule_locked(
     return schedule
 
 
-def _changes_nothing(schedule: Schedule, wanted: Schedule, channels: Sequence[Channel] | None) -> bool:
+def _changes_nothing(schedule: Schedule, values: dict[str, Any], channels: Sequence[Channel] | None) -> bool:
     """Also a broken one is written again: its rule may be readable by now."""
-    if schedule.state == Schedule.State.BROKEN or editable(schedule) != editable(wanted):
+    if schedule.state == Schedule.State.BROKEN or editable(schedule) != values:
         return False
     return channels is None or {one.id for one in channels} == {one.id for one in schedule.ordered_channels()}
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 from uuid import UUID
 
@@ -67,16 +68,9 @@ def write(
     timing = mirror.timing_of(schedule)
     shared, values = mirror.shared(timing)
     task = mirror.fields(schedule)
-    is_new = schedule._state.adding
     timings = mirror.TIMINGS if timing is not None else ()
-    statement = _WRITE.format(
-        timing=shared,
-        update_task="" if is_new else _update([*task, *timings]),
-        update_schedule="" if is_new else _update(_STORED),
-        attached="" if channels is None else _ATTACH if is_new else _DETACH + _ATTACH,
-    )
     row = execute(
-        statement,
+        _statement(shared, (*task, *timings), schedule._state.adding, channels is not None),
         values
         | {
             "id": schedule.id,
@@ -100,6 +94,16 @@ def write(
 
 
 _STORED = [str(field.column) for field in Schedule._meta.concrete_fields if field.name not in {"id", "created_at"}]
+
+
+@cache
+def _statement(timing: str, of_task: Sequence[str], is_new: bool, with_channels: bool) -> str:
+    return _WRITE.format(
+        timing=timing,
+        update_task="" if is_new else _update(of_task),
+        update_schedule="" if is_new else _update(_STORED),
+        attached="" if not with_channels else _ATTACH if is_new else _DETACH + _ATTACH,
+    )
 
 
 def _update(columns: Sequence[str]) -> str:

@@ -26,6 +26,7 @@ from schedules.rules.working_days import WorkingDays
 
 __all__ = ["KINDS", "InvalidRule", "Rule", "Timetable", "Work", "WorkingDays", "parse", "stored"]
 
+_canonical = json.JSONEncoder(sort_keys=True).encode
 KINDS: dict[str, type[Rule]] = {rule.kind: rule for rule in (Once, Interval, Daily, Weekly, Monthly, Cron, RRule)}
 
 
@@ -37,7 +38,7 @@ def parse(kind: str, data: Mapping[str, Any], timezone: str) -> Rule:
     if kind not in KINDS:
         raise InvalidRule("kind", "kind", kind=str(kind)[:40], kinds=", ".join(KINDS))
     try:
-        written = json.dumps(data, sort_keys=True)
+        written = _canonical(data)
     except (TypeError, ValueError):
         return _read(kind, data, timezone)
     return _parse(kind, written, timezone)
