@@ -57,7 +57,12 @@ class WholeNumberField(forms.IntegerField):
 
 
 class TypedForm(forms.Form):
-    """Takes what a browser sends (a `QueryDict`), or typed values by the names of the fields, which no page shows."""
+    """Takes what a browser sends (a `QueryDict`), or typed values by the names of the fields, which no page shows.
+
+    `taken` are the fields whose typed values are taken as they are, unless this form has a field of its own for one.
+    """
+
+    taken: Collection[str] = ()
 
     @property
     def is_typed(self) -> bool:
@@ -69,6 +74,9 @@ class TypedForm(forms.Form):
             super()._clean_fields()  # type: ignore[misc]  # the stubs have no private names
             return
         for name, field in self.fields.items():
+            if name in self.taken and field is self.base_fields[name]:
+                self.cleaned_data[name] = self.data.get(name)
+                continue
             try:
                 self.cleaned_data[name] = field.clean(self.data.get(name))
                 if clean := getattr(self, f"clean_{name}", None):

@@ -101,9 +101,9 @@ class AudienceForm(TimingForm):
         return people <= MOST_UNCONFIRMED
 
     def audience_values(self) -> dict[str, Any]:
-        if (chosen := self.cleaned_data.get("audience")) is None:
-            return {}
-        return {"audience": chosen.kind, "audience_key": chosen.key, "local_time": self.on_readers_clocks}
+        chosen = self.cleaned_data.get("audience")
+        kind, key = ("", "") if chosen is None else (chosen.kind, chosen.key)
+        return {"audience": kind, "audience_key": key, "local_time": self.on_readers_clocks}
 
     def _zone(self) -> str:
         return FIRST_ZONE if self.on_readers_clocks else super()._zone()

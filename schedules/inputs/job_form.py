@@ -24,6 +24,7 @@ PREFIX = "job"
 """The fields of the kind are named `job-…`."""
 MOST_ERRORS_ALLOWED = 100
 _TEXTS = ("title", "body")
+_NO_JOB = {name: getattr(Schedule(), name) for name in Schedule.JOB}
 
 
 def _choices() -> list[tuple[str, Any]]:
@@ -155,7 +156,7 @@ class JobForm(EditForm):
         if self._keeps and self._schedule is not None:
             return {name: getattr(self._schedule, name) for name in Schedule.JOB}
         if self.job is None or self.question is None:
-            return {}
+            return _NO_JOB
         return {
             "job_kind": self.job.name,
             "job_payload": self.job.payload(self.question.cleaned_data),

@@ -1,6 +1,7 @@
 """The form of a reminder: text, what it checks, timing, channels, and what happens if it is late."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from datetime import datetime
 from itertools import islice, pairwise
 from typing import Any
@@ -240,24 +241,25 @@ class ReminderForm(JobForm, ChannelsForm, LateForm, NagForm, AudienceForm):
         )
 
     def as_schedule(self) -> Schedule:
-        """The schedule that a valid form describes, not saved. The form has no field for `data`, which stays."""
+        """The schedule that a valid form describes, not saved. What has no field, such as `data`, stays."""
         assert self.timetable is not None  # noqa: S101 - a valid form has one
         rule, cleaned = self.timetable.rule, self.cleaned_data
-        data = {} if self._schedule is None else {"data": self._schedule.data}
-        return Schedule(
-            user=self.user,
-            kind=rule.kind,
-            rule=rule.data(),
-            time_zone=rule.timezone,
-            starts_at=self.timetable.starts,
-            ends_at=self.timetable.ends,
-            channel_order=self.channel_order(),
+        values = {
+            "kind": rule.kind,
+            "rule": rule.data(),
+            "time_zone": rule.timezone,
+            "starts_at": self.timetable.starts,
+            "ends_at": self.timetable.ends,
+            "channel_order": self.channel_order(),
             **{name: cleaned[name] for name in PLAIN},
-            **data,
             **self.row(self._schedule),
             **self.job_values(),
             **self.audience_values(),
-        )
+        }
+        wanted = Schedule(user=self.user) if self._schedule is None else copy(self._schedule)
+        for name, value in values.items():
+            setattr(wanted, name, value)
+        return wanted
 
 
 def _stored(schedule: Schedule, now: datetime) -> dict[str, Any]:

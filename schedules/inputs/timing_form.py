@@ -154,6 +154,8 @@ class TimingForm(RepeatForm):
     ) -> None:
         super().__init__(data, **options)
         self.now, self.fired, self.parameters = now, fired, parameters
+        if parameters is not None:
+            self.taken = _OF_THE_RULE
         self.timetable: Timetable | None = None
         # Limits the computation for this form.
         self.work = Work()
@@ -284,6 +286,9 @@ class TimingForm(RepeatForm):
             self._refuse("at", _("%(moment)s, has passed. Choose a later time.") % {"moment": moment}, "passed")
         else:
             self._refuse("rule", _("This rule has ended. Choose a later end, or none."), "ended")
+
+
+_OF_THE_RULE = {*RepeatForm.base_fields, "at", "every", "unit", "expression", "rule", *working_days.PARAMETERS}
 
 
 def first_values(user: User, now: datetime) -> dict[str, Any]:

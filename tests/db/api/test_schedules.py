@@ -19,7 +19,7 @@ from people.models import User
 from schedules.changes import editing
 from schedules.firing import fire
 from schedules.models import Occurrence, Schedule
-from tests.db.api.conftest import Api, at_most, clock_at
+from tests.db.api.conftest import Api, at_most, clock_at, wrong_fields
 from tests.make import make_channel, make_schedule, make_user, try_once
 
 pytestmark = pytest.mark.django_db
@@ -116,6 +116,14 @@ def test_a_patch_of_the_title_moves_no_time_of_a_repeated_hour(api: Api, ada: Us
     assert Schedule.objects.get().starts_at == second
     assert api("PATCH", f"/schedules/{made.id}", {"time_zone": "America/New_York"}).status_code == 200
     assert Schedule.objects.get().starts_at == datetime(2026, 10, 25, 6, 30, tzinfo=UTC)  # 02:30 there, too
+
+
+def test_a_patch_checks_only_what_it_names_and_what_depends_on_it(api: Api, ada: User, inbox: Channel) -> None:
+    made = make_schedule(ada, [inbox], title="Pay {what}", spread=60)  # a title as of a calendar's event
+    assert api("PATCH", f"/schedules/{made.id}", {"grace": 30}).status_code == 200
+    refused = api("PATCH", f"/schedules/{made.id}", {"title": "Pay {whom}", "stale_after": 30})
+    assert wrong_fields(refused) == ["title", "stale_after"]
+    assert wrong_fields(api("PATCH", f"/schedules/{made.id}", {"job": None})) == ["title"]
 
 
 def test_a_change_costs_six_statements(api: Api, ada: User, inbox: Channel, made: Schedule) -> None:
