@@ -113,6 +113,7 @@ def test_one_that_failures_disabled_can_be_enabled_and_an_operators_cannot(api: 
         ({"headers": {"X: a": "b"}}, "headers"),
         ({"headers": {"X": "a\r\nY: b"}}, "headers"),
         ({"headers": {"X\nY": "b"}}, "headers"),
+        ({"headers": {f"X-{number}": "b" * 900 for number in range(9)}}, "headers"),
         ({"label": "x" * 81}, "label"),
         ({"colour": "red"}, "colour"),
     ],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
 import pytest
@@ -329,6 +329,24 @@ def test_a_position_in_the_week_counts_days_before_the_start_of_the_rule() -> No
     # 8 January 2026 is a Thursday: the first of Monday and Thursday of that week has passed.
     rule = "DTSTART:20260108T090000\nRRULE:FREQ=WEEKLY;BYDAY=MO,TH;BYSETPOS=1"
     assert make_calendar_slots(rule, 2) == ["2026-01-12 09:00", "2026-01-19 09:00"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "text"),
+    [
+        ("once", {"at": datetime.fromisoformat("2026-03-29T09:00")}, {"at": "2026-03-29T09:00"}),
+        (
+            "interval",
+            {"every": 2, "unit": "days", "anchor": datetime(2026, 1, 1, tzinfo=UTC)},
+            {"every": 2, "unit": "days", "anchor": "2026-01-01T00:00+00:00"},
+        ),
+        ("daily", {"time": time(9), "off_days": "skip"}, {"time": "09:00", "off_days": "skip"}),
+    ],
+)
+def test_a_time_that_is_a_value_is_the_same_rule_as_its_text(
+    kind: str, value: dict[str, Any], text: dict[str, Any]
+) -> None:
+    assert parse(kind, value, BERLIN) == parse(kind, text, BERLIN)
 
 
 @pytest.mark.parametrize(("kind", "data"), [(kind, data) for kind, data, _, _ in EXAMPLES])
