@@ -6,8 +6,6 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.resources import files
-from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, Playwright, Request, expect, sync_playwright
@@ -16,6 +14,7 @@ from demo.installation import Installation
 from demo.receivers import SMTPReceiver
 from demo.services import Service, services
 from tests import migrated
+from tests.browser.axe import AXE, violations
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 WIDTHS = (1280, 360)
@@ -47,10 +46,16 @@ def whole_browser() -> str:
     return executable
 
 
-@pytest.fixture(scope="module")
-def browser(executable: str) -> Iterator[Browser]:
-    # Not longer than this module: while Playwright runs, Django takes this thread for an asynchronous one.
-    with sync_playwright() as playwright, launched(playwright, executable) as chromium:
+@pytest.fixture(scope="package")
+def playwright(executable: str) -> Iterator[Playwright]:
+    """While it runs, Django takes this thread for an asynchronous one: the test with a database comes before."""
+    with sync_playwright() as playwright:
+        yield playwright
+
+
+@pytest.fixture(scope="package")
+def browser(playwright: Playwright, executable: str) -> Iterator[Browser]:
+    with launched(playwright, executable) as chromium:
         yield chromium
 
 
@@ -124,15 +129,14 @@ def fits(page: Page) -> None:
         assert wide <= shown, f"{page.url} is {wide} px wide on a screen of {shown}"
 
 
+_colours_seen: set[str] = set()
+
+
 def accessible(page: Page) -> None:
     """Fail for each rule of axe-core that the page breaks, in light colours; in dark ones for those about colours."""
-    page.evaluate(files("axe_playwright_python").joinpath("axe.min.js").read_text())
-    options: dict[str, Any] = {"resultTypes": ["violations"], "preload": False}
-    for scheme in ("light", "dark"):
-        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-        page.evaluate("for (const one of document.getAnimations()) one.finish()")  # colours fade over
-        broken = page.evaluate("(options) => axe.run(options)", options)["violations"]
-        found = [f"{rule['id']}: {node['html']}" for rule in broken for node in rule["nodes"]]
-        assert found == [], f"{page.url} in {scheme}"
-        options["runOnly"] = ["color-contrast", "link-in-text-block"]
+    assert page.viewport_size is not None
+    width = page.viewport_size["width"]
+    page.evaluate(AXE)
+    found = list(violations(page, _colours_seen, [("light", width), ("dark", width)]))
+    assert found == [], page.url
     page.emulate_media(color_scheme="light")

@@ -14,7 +14,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -31,7 +30,7 @@ from django.test import Client, RequestFactory
 from django.utils import timezone
 from django_celery_beat.models import ClockedSchedule, IntervalSchedule, PeriodicTask
 from django_celery_results.models import TaskResult
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import sync_playwright
 
 from common.uuid7 import uuid7
 from counters.models import Rollup
@@ -43,6 +42,7 @@ from notifications.models import Channel
 from people.models import RefusedMailbox, User
 from schedules.firing import fire
 from schedules.models import Heartbeat
+from tests.browser.axe import ALIKE, AXE, violations
 from tests.browser.conftest import PATIENCE, launched
 from tests.db.conftest import undone
 from tests.db.every_url import Url, every_url, values_of
@@ -55,60 +55,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db]
 
 _PASSWORD = "a long enough passphrase"
 _LOOKS = [("light", 1280), ("light", 360), ("dark", 360), ("dark", 1280)]
-# The first are checked of texts in colours that no page before has shown; the second once for each width, where
-# something scrolls; all others once for each page.
-_OF_COLOURS = ("color-contrast", "link-in-text-block")
-_OF_SCROLLING = ("scrollable-region-focusable",)
-# Long parts that are alike are looked at once: the admin's navigation on its first page, and in the reference of the
-# API the first group of operations and the first document.
-_NAVIGATION = "#nav-sidebar"
-_ALIKE = [".api-tag ~ .api-tag ~ section:not([id^=schema-])", "section[id^=schema-] ~ section"]
-# What decides about the colours of each text: its own, those that it lies on, its size, and what a link differs by. The
-# texts of each stay in `texts`, for the look at them.
-_COLOURS = """([dark, alike]) => {
-  if (document.querySelector("[x-data]")) document.documentElement.classList.toggle("dark", dark);
-  for (const animation of document.getAnimations()) animation.finish();
-  const grounds = new Map([[null, ""]]);
-  const ground = (one) => {
-    if (!grounds.has(one)) {
-      const { backgroundColor, backgroundImage, opacity, position } = getComputedStyle(one);
-      const over = ["absolute", "fixed"].includes(position) ? one.getAttribute("class") : "";
-      const own = `${backgroundColor} ${backgroundImage} ${opacity} ${over};`;
-      grounds.set(one, (own === "rgba(0, 0, 0, 0) none 1 ;" ? "" : own) + ground(one.parentElement));
-    }
-    return grounds.get(one);
-  };
-  window.texts = new Map();
-  for (const one of document.body.querySelectorAll("*")) {
-    const speaks = one.matches("input, select, textarea")
-      || [...one.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim());
-    if (!speaks || one.closest(alike.join()) || !one.checkVisibility()) continue;
-    const { color, fontSize, fontWeight, textShadow } = getComputedStyle(one);
-    const off = one.matches(":disabled, [aria-disabled=true] *") || one.closest("label")?.control?.disabled;
-    let told = `${color} ${fontSize} ${fontWeight} ${textShadow} ${off} ${ground(one)}`;
-    const link = one.closest("a");
-    if (link) {
-      const { color, display, textDecorationLine, borderBottomWidth, fontWeight } = getComputedStyle(link);
-      const alone = link.parentElement.textContent.trim() === link.textContent.trim();
-      const around = getComputedStyle(link.parentElement);
-      told += `${color} ${display} ${textDecorationLine} ${borderBottomWidth} ${fontWeight} ${alone} ${around.color}`;
-    }
-    window.texts.set(told, [...window.texts.get(told) ?? [], link ?? one]);
-  }
-  const scrolls = [...document.querySelectorAll("*")].some((one) =>
-    (one.scrollWidth > one.clientWidth || one.scrollHeight > one.clientHeight)
-    && /auto|scroll/.test(getComputedStyle(one).overflow));
-  return [[...window.texts.keys()], scrolls, document.documentElement.scrollWidth];
-}"""
-_LOOK = """async ([rules, colours, alike]) => {
-  const given = {resultTypes: ["violations"], preload: false, ...rules};
-  const context = {exclude: alike.map((one) => [one])};
-  // A script of the page may have replaced some of them since.
-  const there = (colours ?? []).flatMap((one) => window.texts.get(one)).filter((one) => one.isConnected);
-  if (there.length) context.include = there;
-  const { violations } = await axe.run(context, given);
-  return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
-}"""
+_NAVIGATION = "#nav-sidebar"  # of the admin: looked at once, on its first page
 
 
 def test_no_page_breaks_a_rule_of_axe(executable: str) -> None:
@@ -121,36 +68,12 @@ def test_no_page_breaks_a_rule_of_axe(executable: str) -> None:
     with served(shown) as site, sync_playwright() as playwright, launched(playwright, executable) as browser:
         page = browser.new_page()
         page.set_default_timeout(PATIENCE)
-        page.add_init_script(files("axe_playwright_python").joinpath("axe.min.js").read_text())
+        page.add_init_script(AXE)
         for address in documents:
             page.goto(f"{site}{address}")
-            for told in violations(page, seen, _ALIKE if address == "/admin/" else [*_ALIKE, _NAVIGATION]):
+            for told in violations(page, seen, _LOOKS, ALIKE if address == "/admin/" else [*ALIKE, _NAVIGATION]):
                 broken.setdefault(told, []).append(address)
     assert broken == {}
-
-
-def violations(page: Page, seen: set[str], alike: list[str]) -> Iterator[str]:
-    """All that axe finds outside of the parts that are looked at elsewhere; `seen` are the colours of all pages."""
-    for number, (scheme, width) in enumerate(_LOOKS):
-        before = _LOOKS[number - 1]  # of the first, the last of the page before: only a change costs something
-        if scheme != before[0]:
-            page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-        if width != before[1]:
-            page.set_viewport_size({"width": width, "height": 800})
-        shown, scrolls, wide = page.evaluate(_COLOURS, [scheme == "dark", alike])
-        if wide > width:
-            yield f"{wide} px wide at {width} px"
-        looks: list[tuple[dict[str, Any], list[str] | None]] = []
-        if number == 0:
-            looks.append(({"rules": {rule: {"enabled": False} for rule in _OF_COLOURS}}, None))
-        if new := [colours for colours in shown if colours not in seen]:
-            looks.append(({"runOnly": {"type": "rule", "values": _OF_COLOURS}}, new))
-            seen.update(new)
-        if scrolls and number == 1:
-            looks.append(({"runOnly": {"type": "rule", "values": _OF_SCROLLING}}, None))
-        for rules, colours in looks:
-            for told in page.evaluate(_LOOK, [rules, colours, alike]):
-                yield f"{scheme}, {width} px: {told}"
 
 
 def is_page(answer: HttpResponse) -> bool:

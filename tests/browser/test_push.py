@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from django.utils import timezone
-from playwright.sync_api import Browser, BrowserContext, CDPSession, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, CDPSession, Page, Playwright, expect
 
 from common.templatetags.clock import relative
 from demo.installation import Installation, wait_until
@@ -52,8 +52,8 @@ RUN_NOW = """async (reminder) => {
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright, launched(playwright, whole_browser()) as chromium:
+def browser(playwright: Playwright) -> Iterator[Browser]:
+    with launched(playwright, whole_browser()) as chromium:
         yield chromium
 
 
