@@ -35,7 +35,7 @@ from schedules.explain.history import ExplainedSlot
 from schedules.firing import fire, forecast
 from schedules.firing.holidays import Holidays
 from schedules.inputs import quick_add
-from schedules.inputs.sentences.sentence import LONGEST
+from schedules.inputs.sentences.pieces import LONGEST
 from schedules.models import Occurrence
 from schedules.parts import words
 from schedules.rules import InvalidRule, Work, civil

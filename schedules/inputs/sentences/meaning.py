@@ -7,8 +7,8 @@ from django.utils.translation import gettext as _
 
 from schedules.inputs.sentences.days import ELAPSED, LAST_MINUTE, PARTS, Clock, Day, Step, Times, Timing, later
 from schedules.inputs.sentences.hints import NotUnderstood
-from schedules.inputs.sentences.pieces import clean
-from schedules.inputs.sentences.sentence import LONGEST, Sentence
+from schedules.inputs.sentences.pieces import LONGEST, clean
+from schedules.inputs.sentences.sentence import Sentence
 from schedules.rules import InvalidRule, civil, words
 from schedules.rules.repetition import Repetition
 from schedules.rules.words import DAYS

@@ -17,7 +17,9 @@ from schedules.inputs.sentences.hints import NotUnderstood
 from schedules.rules.cron_text import SHORTHANDS
 
 DATA = Path(__file__).with_name("data")
-_LONGEST = 6
+LONGEST = 300
+"""Of a line, in characters."""
+_MOST_WORDS = 6
 _FARTHEST = 14 * 60
 _YEARS = range(1900, 2200)
 # Kinds of words that mean a time in whatever language the rest is.
@@ -63,8 +65,10 @@ class Lexicon:
 
 
 def clean(line: str) -> str:
-    """In one form of each letter, as some systems write "ü" in two, with single spaces."""
-    return " ".join(unicodedata.normalize("NFC", line.translate(_PLAIN)).split())
+    """In one form of each letter, as some systems write "ü" in two, with single spaces. Cut if it is far too long."""
+    plain = " ".join(line.translate(_PLAIN).split())
+    # To sort n marks of one letter takes n² steps. A letter has four characters at most.
+    return unicodedata.normalize("NFC", plain[: 4 * LONGEST + 1])
 
 
 def fold(word: str) -> str:
@@ -204,7 +208,7 @@ def pieces(line: str, language: str) -> list[Piece]:
     made: list[Piece] = []
     at = 0
     while at < len(tokens):
-        length = _longest(folded[at : at + _LONGEST], words.phrases)
+        length = _longest(folded[at : at + _MOST_WORDS], words.phrases)
         token, end = tokens[at], tokens[at + length - 1].end()
         kinds = words.phrases.get(folded[at : at + length])
         if kinds is None or (length == 1 and token.lastgroup not in ("word", "symbol")):

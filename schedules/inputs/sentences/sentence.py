@@ -11,9 +11,8 @@ from schedules.inputs.sentences import unused_words
 from schedules.inputs.sentences.days import ELAPSED, Clock, Day, Piece, Step, Times
 from schedules.inputs.sentences.grammar import grammar
 from schedules.inputs.sentences.hints import NotUnderstood
-from schedules.inputs.sentences.pieces import Lexicon, clean, lexicon, pieces
+from schedules.inputs.sentences.pieces import LONGEST, Lexicon, clean, lexicon, pieces
 
-LONGEST = 300
 # What a line may have once: the field of a kind, and the hint for a second value.
 _ONCE = {
     "shorthand": ("shorthand", "two-repeats"),

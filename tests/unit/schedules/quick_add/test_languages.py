@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from time import process_time
 
 import pytest
 
 from schedules.inputs.sentences import NotUnderstood, grammar, pieces, read
-from schedules.inputs.sentences.sentence import LONGEST
+from schedules.inputs.sentences.pieces import LONGEST
 from tests.calls import calls
 
 NOW = datetime(2026, 11, 18, 9, 7, 20, tzinfo=UTC)
@@ -141,6 +142,9 @@ HOSTILE = [
     "last next this " * 20,
     "x" * 300,
     "3. " * 100,
+    "mon/" * 75,
+    "friday 12 eggs " * 20,
+    "8, " * 100,
 ]
 
 
@@ -150,6 +154,13 @@ def test_no_line_of_the_longest_length_takes_many_steps(language: str) -> None:
     usual = _calls("dentist tomorrow at 9", language)
     for line in HOSTILE:
         assert _calls(line[:LONGEST], language) < 45 * usual, line
+
+
+def test_marks_of_a_line_that_is_far_too_long_are_not_sorted() -> None:
+    begun = process_time()
+    with pytest.raises(NotUnderstood):
+        read("a" + "\u0315\u0300" * 100_000, NOW, "Europe/Berlin")
+    assert process_time() - begun < 2.0  # seconds; to sort them takes 20
 
 
 def _calls(line: str, language: str) -> int:
