@@ -77,7 +77,7 @@ def send_message(request: ApiRequest, body: NotificationBody) -> HttpResponse:
     form = MessageForm(body.model_dump(include={"title", "body", "category"}) | {"channels": body.channel_ids}, user)
     if body.send_at is not None:
         try:
-            snooze.check(body.send_at, now)
+            snooze.check(body.send_at, now, snooze.FURTHEST)
         except snooze.InvalidSnooze as error:
             text = "This time has passed. Leave it out to send now." if error.code == "passed" else str(error)
             body.refuse(FieldError("send_at", text, error.code))

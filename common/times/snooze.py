@@ -11,11 +11,14 @@ from django.utils.translation import gettext_lazy
 from common.times import civil_time
 
 FURTHEST = timedelta(days=366)
+"""Of a message."""
+_FURTHEST_ON_PAGES = timedelta(days=36_600)
 TEXTS = {
     "required": gettext_lazy("Choose a date and a time."),
     "not_a_time": gettext_lazy("“%(text)s” is not a date and time."),
     "passed": gettext_lazy("This time has passed. Choose a later one."),
     "too_far": gettext_lazy("Choose a time within a year."),
+    "over_a_century": gettext_lazy("Choose a time within a hundred years."),
 }
 _MORNING, _EVENING = time(8), time(18)
 
@@ -36,11 +39,11 @@ class InvalidSnooze(ValueError):
         self.code = code
 
 
-def check(until: datetime, now: datetime) -> None:
-    """Both are aware. Raises InvalidSnooze if `until` is not to come within a year."""
+def check(until: datetime, now: datetime, furthest: timedelta = timedelta.max) -> None:
+    """Both are aware. Raises InvalidSnooze if `until` is not to come, or is further away."""
     if until <= now:
         raise InvalidSnooze("passed")
-    if until > now + FURTHEST:
+    if until - now > furthest:
         raise InvalidSnooze("too_far")
 
 
@@ -74,11 +77,12 @@ def until(choice: str, picked: str, now: datetime, zone: ZoneInfo) -> datetime:
     if not picked.strip():
         raise InvalidSnooze("required")
     try:
-        return civil_time.first_instant(zone, datetime.fromisoformat(picked.strip()).replace(tzinfo=None))
+        civil = datetime.fromisoformat(picked.strip()).replace(tzinfo=None)
     except ValueError:
         raise InvalidSnooze("not_a_time", text=picked[:40]) from None
-    except OverflowError:
-        raise InvalidSnooze("too_far") from None
+    if abs(civil - civil_time.local(zone, now)) > _FURTHEST_ON_PAGES:
+        raise InvalidSnooze("over_a_century")
+    return civil_time.first_instant(zone, civil)
 
 
 def _instant(preset: Preset, now: datetime, zone: ZoneInfo) -> datetime:

@@ -58,7 +58,7 @@ def snooze(notification_id: UUID, until: datetime, source: From = From.API, by: 
     It goes where the first one went or would have gone, less the channels removed since; to all, where a team got it.
     False when it has been answered before; nothing changes then. Raises InvalidSnooze.
     """
-    snoozes.check(until, timezone.now())
+    snoozes.check(until, timezone.now(), snoozes.FURTHEST)
     if (notification := _answer(notification_id, DeliveryCode.SNOOZED, source, by, until)) is None:
         return False
     if notification.nag_of is not None:

@@ -192,7 +192,7 @@ class Slot(Body):
 
 
 class Until(Body):
-    snooze_ends_at: Instant = Field(description="Nothing fires before this, which is within a year.")
+    snooze_ends_at: Instant = Field(description="Nothing fires before this.")
 
 
 @router.post("/{uuid:schedule_id}/pause", response=ScheduleDocument, summary="Pause a schedule")

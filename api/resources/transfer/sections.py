@@ -30,7 +30,6 @@ from api.resources.schedules.holidays import HolidayBody
 from api.resources.status_pages import BadgeBody
 from api.resources.topics import SubscriptionBody, TopicBody
 from api.resources.watches import WatchBody
-from common.times.snooze import FURTHEST
 from counters import totals
 from counters.models import Shard
 from events.models import InboundAddress, Rule, Subscription, Topic
@@ -252,8 +251,7 @@ def _bring_to_state(taker: Taker, body: ReminderEntry, made: Schedule) -> None:
     elif body.state == state.PAUSED or (body.state == state.FINISHED and made.state == state.ACTIVE):
         editing.pause(made.id, taker.now, taker.user)  # one that was finished fires no more
     elif body.snooze_ends_at is not None and body.snooze_ends_at > taker.now and made.next_fire_at:
-        # A file of an earlier release may have a later end.
-        editing.snooze(made.id, min(body.snooze_ends_at, taker.now + FURTHEST), taker.now, taker.user)
+        editing.snooze(made.id, body.snooze_ends_at, taker.now, taker.user)
 
 
 def _add_watch(taker: Taker, body: WatchEntry, key: UUID) -> UUID:

@@ -290,13 +290,13 @@ def test_an_entry_that_is_wrong_names_its_field_and_stops_no_other(
     assert outcome.added["reminders"] == 9 and outcome.added["rules"] == 2
 
 
-def test_a_snooze_of_more_than_a_year_ends_after_one(ada: User, newcomer: User) -> None:
+def test_a_snooze_of_a_thousand_years_stays(ada: User, newcomer: User) -> None:
     fill(ada)
     file = exported(ada)
     file["reminders"][0]["snooze_ends_at"] = "2999-01-01T09:00:00Z"
     assert not taken(newcomer, file).troubles
     [snoozed] = Schedule.objects.filter(user=newcomer).exclude(snoozed_until=None)
-    assert snoozed.title == file["reminders"][0]["title"]
+    assert snoozed.snoozed_until == datetime(2999, 1, 1, 9, tzinfo=UTC)
 
 
 @pytest.mark.parametrize("wrong", ["25:00", 5, True, [], {}], ids=repr)
