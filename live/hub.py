@@ -137,7 +137,7 @@ class Hub:
                 self._is_woken.clear()
             try:
                 await self._check(self._of(users))
-                by_user = await self._query(states, users)
+                by_user = await self._query(states, users) if users else {}  # nobody: a board was left
                 here = await self._update_presence(self._of(users))
             except Exception:
                 log.exception("Open pages of %d people were not told of changes", len(users))

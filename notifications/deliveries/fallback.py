@@ -128,10 +128,8 @@ def decide(standing: FallbackState) -> Step:
         return Step(True, Reason(code, label=standing.label, why=why), later)
     if later is None:
         return Step(False)  # it was sent again meanwhile; the trigger marks it again if that fails too
-    if standing.waits_until is not None:
-        return Step(
-            False, next_at=standing.escalation(standing.waits_until)
-        )  # nobody can acknowledge what has not gone out
+    if standing.waits_until is not None:  # nobody can acknowledge what has not gone out
+        return Step(False, next_at=standing.escalation(standing.waits_until))
     because = Reason(DeliveryCode.NOT_ACKNOWLEDGED, minutes=standing.escalate_after, label=standing.label)
     return Step(True, because, later)
 

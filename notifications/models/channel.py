@@ -100,8 +100,8 @@ USABLE_SQL = f"{VERIFIED_SQL} AND c.provider <> '{STATUS}' AND c.provider <> ALL
 
 def in_state(state: str, path: str = "") -> Q:
     """Rows whose channel is in one of `STATES`; `path` leads to it, such as "channel__"."""
-    asked = list(_MARKS.items())[: STATES.index(state) + 1]
-    return Q(**{f"{path}{column}__isnull": is_lack == (name == state) for name, (column, is_lack) in asked})
+    marks = list(_MARKS.items())[: STATES.index(state) + 1]
+    return Q(**{f"{path}{column}__isnull": is_lack == (name == state) for name, (column, is_lack) in marks})
 
 
 def verified(path: str = "") -> Q:

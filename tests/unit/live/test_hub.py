@@ -90,6 +90,29 @@ def test_a_person_leaves_a_board_with_their_last_socket_there(hub: Hub) -> None:
     assert hub._left == {Seat(TEAM, BOARD, ADA), Seat(TEAM, BOARD, BOB)}
 
 
+def test_nobodys_state_is_read_when_somebody_leaves_a_board(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    questions: list[Any] = []
+
+    async def answer(question: Callable[[Any], object], value: Any) -> Any:
+        questions.append(question)
+        return {} if question in (sessions.accounts, states) else Presence({}, ())
+
+    monkeypatch.setattr(hub, "_query", answer)
+    socket = add(hub, TEAM, ADA, board=BOARD)
+    hub._woken.clear()
+    hub.remove(socket)
+
+    async def scenario() -> None:
+        telling = asyncio.create_task(hub._tell())
+        async with asyncio.timeout(60):
+            while hub._left or len(questions) < 2:
+                await asyncio.sleep(0.01)
+        telling.cancel()
+
+    asyncio.run(scenario())
+    assert states not in questions
+
+
 def test_a_person_has_so_many_sockets_over_all_accounts(hub: Hub) -> None:
     sockets = [add(hub, account, ADA) for account in (ADA, TEAM) for _ in range(MOST_OF_PERSON // 2)]
     assert hub.is_full(ADA) and not hub.is_full(BOB)
