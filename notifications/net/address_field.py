@@ -91,7 +91,7 @@ class HeadersField(forms.CharField):
         super().__init__(**options)
 
     def clean(self, value: Any) -> Any:
-        if isinstance(value, dict):
+        if isinstance(value, dict) and all(isinstance(text, str) for text in value.values()):
             given = list(value.items())
             self.run_validators("".join(map("".join, given)))
         else:

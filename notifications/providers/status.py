@@ -17,10 +17,7 @@ class TypesField(forms.CharField):
     """Types of changes, as a list, or as a text with spaces or commas."""
 
     def to_python(self, value: Any) -> Any:
-        return value if isinstance(value, list) else super().to_python(value)
-
-    def prepare_value(self, value: Any) -> Any:
-        return " ".join(map(str, value)) if isinstance(value, list) else value
+        return list(map(str, value)) if isinstance(value, list) else super().to_python(value)
 
 
 class StatusForm(WebhookForm):
@@ -66,8 +63,8 @@ class Status(Webhook):
 
     def form_initial(self, destination: Destination) -> dict[str, Any]:
         types = destination.address.get("types")
-        shown = {"types": types} if isinstance(types, list) else {}
-        return shown | {"everybody": destination.address.get("everybody") is True}
+        written = {"types": " ".join(map(str, types))} if isinstance(types, list) else {}
+        return written | {"everybody": destination.address.get("everybody") is True}
 
     def document(self, message: Message, now: datetime) -> dict[str, Any]:
         """Return the change; a test or a code, which has none, is written as a webhook's message."""

@@ -17,7 +17,7 @@ from demo.receivers import HTTPReceiver
 from notifications.channels import changes
 from notifications.models import Channel, Notification
 from people.models import User
-from tests.db.api.conftest import Api, at_most
+from tests.db.api.conftest import Api, at_most, wrong_fields
 from tests.db.notifications.conftest import send_all
 from tests.make import make_user
 
@@ -124,6 +124,20 @@ def test_a_wrong_field_is_named_and_nothing_is_made(
     answer = api.post("/status-webhooks", body | wrong)
     assert (answer.status_code, answer.json()["errors"][0]["field"]) == (422, field)
     assert not Channel.objects.exists()
+
+
+def test_as_a_channel_it_is_changed_by_the_fields_that_it_shows(api: Api, verified: str) -> None:
+    path = verified.replace("status-webhooks", "channels")
+    fields = api.get(path).json()["fields"]
+    assert fields == {"types": "delivery.* schedule.fired", "everybody": False}
+    assert api("PATCH", path, {"fields": fields}).status_code == 200
+
+
+@pytest.mark.parametrize("types", [[1], [["delivery.*"]], [None], "delivery.*"], ids=repr)
+def test_damaged_types_are_named(api: Api, verified: str, types: Any) -> None:
+    row = Channel.objects.get()
+    Channel.objects.update(address=row.address | {"types": types})
+    assert wrong_fields(api("PATCH", verified, {"label": "Watcher"})) == ["types"]
 
 
 def test_everybodys_changes_are_for_operators(api: Api, body: dict[str, Any], settings: Settings) -> None:

@@ -299,6 +299,21 @@ def test_a_snooze_of_a_thousand_years_stays(ada: User, newcomer: User) -> None:
     assert snoozed.snoozed_until == datetime(2999, 1, 1, 9, tzinfo=UTC)
 
 
+@pytest.mark.parametrize(
+    ("kind", "field", "wrong"),
+    [
+        ("webhook", "headers", {"X-Room": 7}),
+        ("webhook", "headers", {"X-Room": {"a": "b"}}),
+        ("status", "types", [7]),
+        ("status", "types", [["delivery.*"]]),
+    ],
+)
+def test_a_field_of_a_channel_of_another_type_is_named(newcomer: User, kind: str, field: str, wrong: Any) -> None:
+    fields = {"url": "https://example.org/hook", "types": ["delivery.*"], field: wrong}
+    file = {"format": "carillon", "version": 1, "channels": [{"id": "1", "kind": kind, "fields": fields}]}
+    assert [one.field for one in taken(newcomer, file).troubles] == [f"fields.{field}"]
+
+
 @pytest.mark.parametrize("wrong", ["25:00", 5, True, [], {}], ids=repr)
 def test_wrong_settings_are_named_and_the_others_stay(newcomer: User, wrong: Any) -> None:
     file = {"format": "carillon", "version": 1, "settings": {"time_zone": "Europe/Berlin", "quiet_from": wrong}}
