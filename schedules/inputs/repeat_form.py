@@ -127,7 +127,7 @@ def shown(repetition: Repetition) -> dict[str, Any]:
     values: dict[str, Any] = {
         "kind": repetition.frequency.lower(),
         "step": repetition.interval if repetition.interval > 1 else "",
-        "time": repetition.time,
+        "time": repetition.time.replace(second=0, microsecond=0),
     }
     if repetition.frequency == "WEEKLY":
         return values | {"days": [*repetition.days]}
