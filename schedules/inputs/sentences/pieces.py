@@ -52,6 +52,7 @@ class Lexicon:
     token: re.Pattern[str]
     plural: re.Pattern[str]
     has_dotted_days: bool
+    has_capital_nouns: bool
 
     def kind_sets(self) -> Iterator[frozenset[str]]:
         """Every set of kinds that a piece can have by itself."""
@@ -95,6 +96,7 @@ def lexicon(language: str) -> Lexicon:
         _token(r"\s?" if "am" in phrases["am",] else "", data[-1]),
         re.compile(data[-1].get("plurals", "(?!)"), re.IGNORECASE),
         data[-1].get("dotted_days", False),
+        data[-1].get("capital_nouns", False),
     )
 
 

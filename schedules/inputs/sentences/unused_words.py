@@ -111,7 +111,7 @@ _UNKNOWN: Mapping[str, Callable[[Piece, Sentence], object]] = {
     ),
     "code": lambda piece, sentence: piece.text.isupper(),
     "ordinary": lambda piece, sentence: re.fullmatch(r"[^\W\d_]{3,}(?:['’]\w+)?", piece.text),
-    "counted": lambda piece, sentence: sentence.words.plural.fullmatch(_word(piece, sentence)),
+    "counted": lambda piece, sentence: _is_counted(_word(piece, sentence), sentence),
 }
 _BESIDE: Mapping[str, Callable[[Piece, Sentence], object]] = {
     "ordinary": lambda piece, sentence: (
@@ -147,6 +147,13 @@ def _bare(time: Piece) -> re.Match[str] | None:
     clocks = time.kinds["time"]
     is_bare = (len(clocks) == 1 and clocks[0].minute not in (15, 30, 45)) or re.search(r", ?\d+$", time.text)
     return _BARE.fullmatch(time.text) if is_bare else None
+
+
+def _is_counted(word: str, sentence: Sentence) -> bool:
+    """Whether it may be a plural: neither a name, as "James", nor a verb, as German "einkaufen"."""
+    is_capital = word[:1].isupper() and not word.isupper()
+    is_noun = is_capital or sentence.line.islower() if sentence.words.has_capital_nouns else not is_capital
+    return is_noun and sentence.words.plural.fullmatch(word) is not None
 
 
 def _word(piece: Piece, sentence: Sentence) -> str:

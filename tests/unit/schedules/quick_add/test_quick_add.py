@@ -246,6 +246,20 @@ def test_ordinary_words_and_amounts_stay_in_the_title(language: str, titles: str
 
 
 @pytest.mark.parametrize(
+    ("language", "when", "title"),
+    [
+        ("en", "friday 9", "James dentist"),
+        ("en", "friday 9", "sales meeting"),
+        ("de", "Freitag 9", "einkaufen"),
+        ("es", "viernes 9", "Inés al médico"),
+    ],
+)
+def test_a_name_a_verb_and_what_is_not_counted_are_no_amount(language: str, when: str, title: str) -> None:
+    understood = read(f"{when} {title}", WEDNESDAY, BERLIN, language)
+    assert (understood.sentence.title, f"{understood.timing}") == (title, "2026-11-20 09:00:00")
+
+
+@pytest.mark.parametrize(
     ("line", "language"),
     [("täglich 8 Uhr Pille", "de"), ("mañana a las diez y media cita", "es"), ("L-V 8:15 bus", "es")],
 )
