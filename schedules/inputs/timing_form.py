@@ -56,6 +56,7 @@ _MISSING = {
 
 def _moment(label: StrOrPromise, help_text: StrOrPromise = "") -> ClockField:
     widget = forms.DateTimeInput(attrs={"type": "datetime-local", "autocomplete": "off"})
+    widget.supports_microseconds = True  # else a form that is saved as it is shown would move it
     return ClockField(label=label, required=False, widget=widget, help_text=help_text)
 
 

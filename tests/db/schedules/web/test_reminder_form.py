@@ -25,6 +25,10 @@ KINDS: list[tuple[dict[str, Any], dict[str, Any]]] = [
         {"kind": "interval", "every": "90", "unit": "minutes", "anchor": "2026-01-01T01:00"},
         {"every": 90, "unit": "minutes", "anchor": "2026-01-01T00:00:00+00:00"},
     ),
+    (
+        {"kind": "interval", "every": "2", "unit": "hours", "anchor": "2026-01-01T01:00:30.5"},
+        {"every": 2, "unit": "hours", "anchor": "2026-01-01T00:00:30.500000+00:00"},
+    ),
     ({"kind": "daily", "time": "07:30"}, {"time": "07:30"}),
     ({"kind": "weekly", "time": "09:00", "days": ["0", "4"]}, {"time": "09:00", "days": [0, 4]}),
     ({"kind": "monthly", "day": "31", "short": "skip"}, {"time": "09:00", "day": 31, "short": "skip"}),
@@ -51,7 +55,7 @@ def test_saving_an_edit_unchanged_changes_nothing(
     schedule = make_schedule(ada, kind=fields["kind"], rule=rule, time_zone="Europe/Berlin")
     form = browser.get(f"/reminders/{schedule.id}/edit/").context["form"]
     shown = {field.html_name: field.value() for field in form if field.value() is not None}
-    browser.post(f"/reminders/{schedule.id}/edit/", shown)
+    assert browser.post(f"/reminders/{schedule.id}/edit/", shown).status_code == 302
     before = (schedule.title, schedule.body, schedule.rule, list(schedule.channels.all()))
     schedule = Schedule.objects.get(id=schedule.id)
     assert (schedule.title, schedule.body, schedule.rule, list(schedule.channels.all())) == before
