@@ -79,7 +79,7 @@ SEND_AS_NEW = Act(
     name="send_as_new",
     what=Action.AS_NEW,
     do=send_as_new,
-    label=gettext_lazy("Send as new: under another key…"),
+    label=gettext_lazy("Send as new…"),
     title=gettext_lazy("Send dead letters as new"),
     text=gettext_lazy(
         "%(letters)s sent as new, with another idempotency key, and the old delivery is cancelled. What "
