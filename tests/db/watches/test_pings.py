@@ -248,7 +248,7 @@ def test_a_flood_of_one_watch_costs_one_statement(
 @pytest.mark.django_db(transaction=True)
 def test_mails_to_a_watch_that_is_locked_delay_no_other(ada: User, settings: Settings) -> None:
     settings.PING_DOMAIN = "ping.example.org"
-    held, other = (make_watch(ada, [], name=name) for name in ("Lease", "Other"))
+    held, other = (make_watch(ada, [], name=name) for name in ("Held", "Other"))
     receiver = mail.Receiver()
 
     async def send(watch: Watch) -> str:

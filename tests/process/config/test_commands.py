@@ -187,6 +187,7 @@ def test_no_child_survives_a_server_that_is_killed_or_is_told_twice_to_stop(serv
     server = servers()
     assert server.said("Choose the password of admin@localhost")  # nobody has
     children = server.children()
+    assert set(children) == {"web", "worker", "beat"}
     server.process.kill()
     server.process.wait()
     wait_until(lambda: not any(map(alive, children.values())))
@@ -315,6 +316,10 @@ def test_a_package_is_counted_and_installed_only_if_its_file_has_the_pinned_hash
     status, lines = run("script/hello", cwd=checkout)
     assert (status, lines[-1]) == (0, "42")
     assert re.search(r": harmless_thing| \+ harmless-thing==1\.0", "\n".join(lines))  # of pip, or of uv
+    (checkout / ".venv" / "installed-requirements.txt").unlink()
+    status, lines = run("script/hello", cwd=checkout, UV_CONFIG_FILE="/nowhere")  # which stops uv
+    assert (status, lines[-1]) == (0, "42")
+    assert any(line.endswith(": harmless_thing") for line in lines)
 
 
 def test_a_machine_without_python_3_11_gets_an_error_of_one_line(tmp_path: Path) -> None:
