@@ -131,9 +131,9 @@ _FORMER = re.compile(
     re.IGNORECASE,
 )
 _EQUALS = re.compile(r"[^0-9=]{0,20}(?:=|≈|equals)\s*[^\s0-9]{0,3}\s?[0-9]")
-# "PM10", "E10" (but P and R are currencies), "7-Tage", "H2O", and "Ticket 4711: 3 open".
+# "PM10", "E10" (but K, L, P, Q and R are currencies), "7-Tage", "H2O", and "Ticket 4711: 3 open".
 _IN_A_NAME = re.compile(
-    r"(?<=[A-Za-z]{2})[0-9]|(?<=\b[A-OQS-Z])[0-9]{1,3}(?![0-9]|[.,][0-9])|[0-9]+-[^\W\d_]{2}"
+    r"(?<=[A-Za-z]{2})[0-9]|(?<=\b[A-JM-OS-Z])[0-9]{1,3}(?![0-9]|[.,][0-9])|[0-9]+-[^\W\d_]{2}"
     r"|(?<=[A-Za-z])[0-9]+[A-Za-z]|[0-9]+:\s+[0-9]"
 )
 _DATE = re.compile(
