@@ -21,7 +21,7 @@ _REACH_DAYS = 50 * 365
 _DAY = timedelta(days=1)
 
 _NUMBERS, _TIMES = re.compile(r"\d+(,\d+)*"), re.compile(r"\d+ \d+(,\d+)*")
-_EVERY = re.compile(r"\*(?:/(\d+))?")
+_OFTEN = re.compile(r"(?P<minute>\*(?:/\d+)?) \*|0 (?P<hour>\*(?:/\d+)?)")
 
 
 @dataclass(frozen=True)
@@ -134,9 +134,10 @@ def _common(minute: str, hour: str, day: str, month: str, weekday: str) -> str:
         return words.at(days, *times) if days else ""
     if (day, weekday) != ("*", "*"):
         return ""
-    unit, often = ("hour", hour) if minute == "0" else ("minute", minute if hour == "*" else "")
-    match = _EVERY.fullmatch(often)
-    return words.every(int(match[1] or 1), unit) if match else ""
+    if not (match := _OFTEN.fullmatch(f"{minute} {hour}")):
+        return ""
+    unit = str(match.lastgroup)
+    return words.every(int(match[unit][2:] or 1), unit)
 
 
 def _days(day: str, weekday: str) -> str:

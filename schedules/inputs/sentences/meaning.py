@@ -340,8 +340,6 @@ class _Meaning:
         on = limit.next(since)
         if limit.named_weekday not in (None, on.weekday()):
             raise NotUnderstood("which-day", self.sentence.timing)
-        return (
-            datetime.combine(on, time())
-            if name == "starts"
-            else datetime.combine(on, LAST_MINUTE) - limit.is_month * _DAY
-        )
+        if name == "starts":
+            return datetime.combine(on, time())
+        return datetime.combine(on, LAST_MINUTE) - limit.is_month * _DAY

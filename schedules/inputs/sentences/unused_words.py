@@ -93,16 +93,21 @@ def _code(at: int, sentence: Sentence) -> str:
 def _kinds(piece: Piece, sentence: Sentence) -> set[str]:
     """The kinds of left.txt."""
     kinds = set(piece.kinds)
-    if piece.is_used:
-        of = "usedtime" if kinds & {"time", "clocks"} else "usedother"
-        bare = "time" in kinds and _bare(piece)
-        more = {"bareone" if bare[2] == "1" else "bare", "bare"} if bare else {""}
-        return {"used", of, "repeated" if sentence.every else "", *more}
-    others = _BESIDE if kinds else _UNKNOWN
-    return kinds | {kind for kind, is_so in others.items() if is_so(piece, sentence)}
+    others = _USED if piece.is_used else _BESIDE if kinds else _UNKNOWN
+    own = set() if piece.is_used else kinds
+    return own | {kind for kind, is_so in others.items() if is_so(piece, sentence)}
 
 
-# The kinds of left.txt that are not those of the grammar: of a word that is in no list, and of others.
+# The kinds of left.txt that are not those of the grammar: of a piece that is used, of a word that is in no list, and of
+# others.
+_USED: Mapping[str, Callable[[Piece, Sentence], object]] = {
+    "used": lambda piece, sentence: True,
+    "usedtime": lambda piece, sentence: piece.kinds.keys() & {"time", "clocks"},
+    "usedother": lambda piece, sentence: not piece.kinds.keys() & {"time", "clocks"},
+    "repeated": lambda piece, sentence: sentence.every,
+    "bare": lambda piece, sentence: _bare(piece),
+    "bareone": lambda piece, sentence: (bare := _bare(piece)) and bare[2] == "1",
+}
 _UNKNOWN: Mapping[str, Callable[[Piece, Sentence], object]] = {
     "plain": lambda piece, sentence: True,
     "end": lambda piece, sentence: not piece.text,
@@ -144,9 +149,9 @@ _BESIDE: Mapping[str, Callable[[Piece, Sentence], object]] = {
 
 def _bare(time: Piece) -> re.Match[str] | None:
     """Of one time, or of a list with a comma before the last one."""
-    clocks = time.kinds["time"]
+    clocks = time.kinds.get("time", ())
     is_bare = (len(clocks) == 1 and clocks[0].minute not in (15, 30, 45)) or re.search(r", ?\d+$", time.text)
-    return _BARE.fullmatch(time.text) if is_bare else None
+    return _BARE.fullmatch(time.text) if clocks and is_bare else None
 
 
 def _is_counted(word: str, sentence: Sentence) -> bool:
