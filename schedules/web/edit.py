@@ -76,7 +76,7 @@ def _on_day(request: PersonRequest, now: datetime) -> dict[str, Any]:
     """The first values on a later `?date=` and `?time=`: somebody chose them in the calendar."""
     day, shown = typed.day(request.GET.get("date", "")), civil.local(request.user.zone, now)
     try:
-        at = time.fromisoformat(request.GET.get("time", "")).replace(tzinfo=None)
+        at = time.fromisoformat(request.GET.get("time", "")).replace(second=0, microsecond=0, tzinfo=None)
     except ValueError:
         at = time(9) if day is None or day > shown.date() else time.min
     if day is None or datetime.combine(day, at) <= shown:
