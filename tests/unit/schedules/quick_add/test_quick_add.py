@@ -252,6 +252,7 @@ def test_ordinary_words_and_amounts_stay_in_the_title(language: str, titles: str
         ("en", "friday 9", "sales meeting"),
         ("de", "Freitag 9", "einkaufen"),
         ("es", "viernes 9", "Inés al médico"),
+        ("es", "viernes 9", "cumpleaños de Luis"),
     ],
 )
 def test_a_name_a_verb_and_what_is_not_counted_are_no_amount(language: str, when: str, title: str) -> None:
