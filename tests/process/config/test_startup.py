@@ -23,6 +23,7 @@ from people.models import User
 from tests.broken_line import Line
 from tests.process.notifications.conftest import environment, run
 from work.backup import archive
+from work.kinds import KINDS
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -36,7 +37,10 @@ from django.urls import reverse
 from config import celery
 signals.beat_init.disconnect(celery.check_engines)
 signals.{signal}.send(sender=None)
-print(reverse("watches:list"), "config.urls" in sys.modules)
+celery.app.loader.import_default_modules()
+from work.kinds import KINDS
+print(reverse("watches:list"), "config.urls" in sys.modules, *sorted(kind.task for kind in KINDS.values()))
+assert all(kind.task in celery.app.tasks for kind in KINDS.values())
 """
 BEAT = [sys.executable, "-m", "celery", "-A", "config", "--quiet", "beat"]
 WORKER = [sys.executable, "-m", "celery", "-A", "config", "--quiet", "worker", "-Q", "events"]
@@ -111,9 +115,12 @@ def test_a_wrong_address_stops_the_start_with_one_line(name: str, value: str) ->
 
 
 @pytest.mark.parametrize("signal", ["celeryd_init", "beat_init"])
-def test_a_worker_and_a_beat_write_links_without_the_pages_of_the_admin_and_the_api(signal: str) -> None:
+def test_a_worker_and_a_beat_write_links_without_the_pages_of_the_admin_and_the_api_and_know_all_work(
+    signal: str,
+) -> None:
     done = program("-c", _LINK.format(signal=signal))
-    assert done.stdout == "/watches/ False\n", done.stderr
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["/watches/", "False", *sorted(kind.task for kind in KINDS.values())]
 
 
 def test_a_process_starts_while_the_database_is_away() -> None:
