@@ -13,6 +13,7 @@ from events.models import Subscription, Topic
 from jobs.batches import progress as batches, withdrawal
 from jobs.batches.kind import BATCH
 from jobs.batches.progress import Progress
+from jobs.checks.kind import JOB
 from jobs.models import Batch, Connection, Job, Leaver
 from jobs.reasons import JobCode
 from notifications.models import Delivery, Notification
@@ -21,7 +22,7 @@ from schedules.firing import fire
 from schedules.models import Occurrence, Schedule
 from tests.make import NINE, check, make_channel, make_schedule, make_user, send_now
 from work.broker import wakes
-from work.engine import runner
+from work.engine import claim, runner
 
 LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -209,6 +210,20 @@ def test_a_batch_is_cancelled_halfway(staff: User, monkeypatch: pytest.MonkeyPat
     batch.refresh_from_db()
     assert progress(batch) == Progress(0, 0, 1, 0, 1)
     assert batch.ended_at is not None
+
+
+def test_a_check_under_way_in_a_batch_that_is_cancelled_is_not_tried_again(staff: User) -> None:
+    for _ in range(2):
+        make_reader()
+    batch = tell(announce(staff, job_kind="sample", job_payload={"value": "seven"}))
+    begun, waiting = Job.objects.order_by("user_id")
+    claim.claim(JOB, begun.id, "worker")
+    withdrawal.cancel(batch)
+    withdrawal.cancel_parts()
+    begun.refresh_from_db()
+    waiting.refresh_from_db()
+    assert (begun.state, begun.failures_noted, waiting.state) == ("looking", 1, "cancelled")
+    assert begun.expires_at is not None and begun.expires_at <= timezone.now()
 
 
 def test_one_that_was_cancelled_while_a_worker_had_it_tells_nobody(staff: User) -> None:
