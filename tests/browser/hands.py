@@ -1,8 +1,8 @@
-"""Two ways to work a page: with the mouse, and with the keyboard alone."""
+"""Ways to work a page: with the mouse, with the keyboard alone, and by dragging."""
 
 from __future__ import annotations
 
-from playwright.sync_api import Locator, Page
+from playwright.sync_api import Error, Locator, Page
 
 _FURTHEST = 80  # presses of Tab before a field counts as out of reach
 
@@ -36,3 +36,16 @@ class Keyboard:
                 return
             page.keyboard.press("Tab")
         raise AssertionError(f"{target} cannot be reached by Tab")
+
+
+def drag(what: Locator, to: Locator) -> None:
+    """Again if it was lost: Playwright gives up where `dragstart` comes a moment after the pointer has moved."""
+    page = what.page
+    page.evaluate("isOver = false; addEventListener('dragover', () => { isOver = true; }, true)")
+    for _ in range(10):
+        what.drag_to(to)
+        try:
+            if page.evaluate("window.isOver !== false"):
+                return
+        except Error:  # the next page comes
+            return

@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from demo.installation import Installation
 from tests.browser.conftest import accessible, fits
-from tests.browser.hands import Keyboard
+from tests.browser.hands import Keyboard, drag
 from tests.browser.test_browser import in_berlin
 from tests.browser.test_channels import sign_up
 
@@ -50,7 +50,7 @@ def test_a_reminder_is_dragged_to_another_day_and_back(page: Page, site: Install
     page.goto(f"{site.url}/reminders/month/?date={NEXT}")
     entry = day(page, TENTH).locator(".entry")
     expect(entry).to_contain_text("09:00")
-    entry.drag_to(day(page, TWELFTH))
+    drag(entry, day(page, TWELFTH))
     moved = page.get_by_role("status")
     expect(moved).to_contain_text(re.compile(rf"“Dentist” is moved to \w+ 12 {NEXT:%B}, 09:00\."))
     expect(day(page, TWELFTH)).to_contain_text("Dentist")
@@ -112,7 +112,7 @@ def test_a_week_has_hours_to_click_and_to_drag_to(page: Page, site: Installation
     expect(page.get_by_label("Date and time")).to_have_value(f"{TENTH}T14:00")
     page.get_by_role("button", name="Create reminder").click()
     page.goto(week)
-    hour(page, TENTH, 14).locator(".entry").drag_to(hour(page, TWELFTH, 9))
+    drag(hour(page, TENTH, 14).locator(".entry"), hour(page, TWELFTH, 9))
     moved = page.get_by_role("status")
     expect(moved).to_contain_text(re.compile(rf"“Dentist” is moved to \w+ 12 {NEXT:%B}, 09:00\."))
     expect(hour(page, TWELFTH, 9)).to_contain_text("Dentist")
@@ -130,7 +130,7 @@ def test_of_what_repeats_one_time_is_moved_or_all(page: Page, site: Installation
     expect(page.get_by_role("status")).to_contain_text("stretch")
     page.goto(week)
     if (page.viewport_size or {"width": 0})["width"] == 1280:
-        hour(page, TENTH, 11).locator(".entry").drag_to(hour(page, TENTH, 15))
+        drag(hour(page, TENTH, 11).locator(".entry"), hour(page, TENTH, 15))
     else:
         hour(page, TENTH, 11).get_by_role("link", name="Move…").click()
         page.get_by_label("Time").fill("15:00")

@@ -17,6 +17,7 @@ from demo.installation import Installation, wait_until
 from demo.receivers import HTTPReceiver, Received, Reply, SMTPReceiver
 from demo.services import Service
 from tests.browser.conftest import accessible, fits
+from tests.browser.hands import drag
 
 pytestmark = pytest.mark.browser
 
@@ -148,7 +149,7 @@ def test_channels_are_ordered_by_keyboard_and_by_dragging_and_an_inbox_first_is_
     accessible(page)
     fits(page)
     grips = page.locator(".grip")
-    grips.nth(1).drag_to(grips.nth(0))
+    drag(grips.nth(1), grips.nth(0))
     expect(inbox).to_have_value("1")
     expect(warning).to_be_visible()
 

@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from demo.installation import Installation
+from tests.browser.hands import drag
 from tests.browser.test_agenda import TENTH, TWELFTH, hour
 from tests.browser.test_browser import in_berlin
 from tests.browser.test_channels import sign_up
@@ -38,7 +39,7 @@ class Hand:
 
     def drag(self, what: Locator, to: Locator) -> None:
         self.steps += 1
-        what.drag_to(to)
+        drag(what, to)
 
     def type(self, words: str) -> None:
         self.page.keyboard.type(words)
