@@ -53,13 +53,19 @@ class Application(Celery):
         return self.subclass_with_self(name, install_sync_handler=_end_at_signals)
 
 
-def _end_at_signals(beat: object, service: object) -> None:
+def _end_at_signals(beat: object, service: Any) -> None:
     """End beat at SIGTERM and SIGINT. Celery's handlers also save the schedule, of which nothing is unsaved here.
 
     While a statement runs, they would wait for ever for the connection that it uses.
     """
 
+    is_ending = False
+
     def end(*_: object) -> None:
+        nonlocal is_ending
+        if not is_ending:  # a second signal would wait for the lock that the first one holds
+            is_ending = True
+            service.stop()  # before the next tick, should the exception be lost, as in an import of lxml
         raise SystemExit
 
     platforms.signals.update(SIGTERM=end, SIGINT=end)

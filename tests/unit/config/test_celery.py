@@ -1,10 +1,14 @@
-"""What Carillon changes in Celery's worker."""
+"""What Carillon changes in Celery's worker and beat."""
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
+from contextlib import suppress
 from types import SimpleNamespace
 
+from celery.beat import Service
 from celery.concurrency.thread import TaskPool
 
 from config.celery import app, end_threads_at_signals
@@ -25,3 +29,32 @@ def test_each_periodic_task_takes_the_arguments_with_which_beat_sends_it() -> No
     app.loader.import_default_modules()
     for entry in app.conf.beat_schedule.values():
         app.tasks[entry["task"]].__header__(*entry.get("args", ()))  # `apply_async` calls it first
+
+
+def test_beat_ends_at_a_signal_whose_exception_is_lost() -> None:
+    """As one is that a module in C drops while it is imported."""
+    ticks = []
+
+    class Scheduler:
+        max_interval = 0.0
+
+        def tick(self) -> float:
+            ticks.append(None)
+            assert len(ticks) == 1, "it goes on"
+            with suppress(SystemExit):
+                os.kill(os.getpid(), signal.SIGTERM)
+                os.kill(os.getpid(), signal.SIGINT)
+            return 0.0
+
+        def close(self) -> None:
+            pass
+
+    service = Service(app)
+    service.scheduler = Scheduler()
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        app.Beat(quiet=True).install_sync_handler(service)
+        service.start()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
