@@ -67,6 +67,13 @@ def test_a_batch_that_nobody_has_begun_is_at_0_percent_and_an_empty_one_at_100(s
     assert counted(batch).percent == 100.0
 
 
+def test_the_owner_of_a_topic_sees_who_is_not_told_yet_as_pending_only() -> None:
+    batch = announce(make_user())
+    Batch.objects.update(size=5, told=2)
+    batch.refresh_from_db()
+    assert progress.shown(batch) == Progress(3, 0, 2, 0, 0, is_complete=False)
+
+
 def test_what_failed_is_replayed_oldest_first_with_a_record_and_the_batch_is_open_again(
     staff: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -97,6 +104,14 @@ def test_nothing_of_a_cancelled_batch_is_replayed(staff: User) -> None:
     batch.refresh_from_db()
     assert progress.replay(batch, Who(staff.pk, staff.email)) == 0
     assert Delivery.objects.get().state == "dead"
+
+
+def test_the_parts_of_a_cancelled_batch_are_cancelled_once(staff: User) -> None:
+    make_reader()
+    batch = tell(announce(staff))
+    withdrawal.cancel(batch)
+    assert [withdrawal.cancel_parts(), withdrawal.cancel_parts()] == [1, 0]
+    assert counted(batch) == Progress(0, 0, 0, 0, 1)
 
 
 def test_a_batch_that_died_is_told_on_once_it_is_replayed(staff: User) -> None:
