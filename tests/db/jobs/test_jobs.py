@@ -12,13 +12,18 @@ from common.parsing import pool
 from common.redis import served_queues
 from config import startup
 from config.environment.env import Misconfigured
-from jobs.checks.kind import CheckKind
+from jobs.checks import deciding
+from jobs.checks.kind import JOB, CheckKind
+from jobs.kinds.base import Nothing
 from jobs.models import Connection, Job, Memory
 from jobs.models.job import OnError
 from notifications.models import Delivery, Notification
 from schedules.firing import fire
 from schedules.models import Occurrence, Schedule
-from tests.make import NINE, check, make_job_schedule, make_user
+from tests.make import NINE, check, make_connection, make_job_schedule, make_user
+from work.answers import Done
+from work.engine.claim import claim
+from work.reasons import NO_REASON
 
 
 def fired(payload: dict[str, Any], **overrides: Any) -> tuple[Schedule, Job]:
@@ -60,6 +65,14 @@ def test_a_job_that_stays_silent_keeps_its_evidence() -> None:
     check(job)
     assert (job.state, job.notification_id, job.reason_code) == ("decided", None, "sample-checked")
     assert not Notification.objects.exists()
+
+
+def test_a_silent_check_that_changes_nothing_writes_nothing_but_its_settlement() -> None:
+    """So it shares a commit with others that are settled at the same moment."""
+    _, job = fired({"value": "nothing"})
+    claimed = claim(JOB, job.id, "worker")
+    assert claimed is not None
+    assert deciding.decided(claimed, Nothing(NO_REASON)) == Done()
 
 
 def test_every_message_twice_decides_once() -> None:
@@ -139,6 +152,15 @@ def test_a_refused_secret_disables_the_connection() -> None:
     connection.refresh_from_db()
     assert (connection.failing_code, connection.failing_since is not None) == ("sample-away", True)
     assert next_day(schedule).reason_code == "connection-disabled"
+
+
+def test_a_removed_connection_ends_visibly_even_where_the_kind_needs_none() -> None:
+    user = make_user()
+    removed = make_connection(user, "sample", removed_at=NINE)
+    make_job_schedule(user, payload={"value": "seven"}, connection=removed)
+    fire.fire_due(NINE)
+    job = check(Job.objects.get())
+    assert (job.state, job.reason_code) == ("dead", "no-connection")
 
 
 def test_an_unknown_kind_ends_visibly_and_is_not_tried_again() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -63,6 +64,18 @@ def test_a_worker_keeps_threads_for_other_work(monkeypatch: pytest.MonkeyPatch, 
     check_during(first, second)
     assert (first.state, second.state, second.reason_code) == ("decided", "pending", "checks-of-worker")
     assert check(second).state == "decided"
+
+
+def test_a_check_without_a_thread_waits_twice_as_long_each_time_up_to_20_seconds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(limits._Worker, "threads", threading.BoundedSemaphore(0))
+    monkeypatch.setattr(limits, "random", SimpleNamespace(random=lambda: 0.5))
+    [job] = two_jobs(make_user())
+    claimed = claim(JOB, job.id, "worker")
+    assert claimed is not None
+    deferred = [limits.limited(replace(claimed, released=released)) for released in (0, 1, 2, 5, 6, 30)]
+    assert [defer and defer.wait for defer in deferred] == [0.5, 1, 2, 16, 20, 20]
 
 
 @pytest.mark.parametrize(("threads", "most"), [(1, 1), (8, 7), (80, 78)])

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
+from jobs.checks import check_now
 from jobs.checks.check_now import Checked
 from jobs.models import Connection, Job, Memory, Result
 from jobs.models.job import OnError
@@ -236,6 +238,15 @@ def test_the_web_process_only_waits_for_a_workers_check(
     Job.objects.update(expires_at=NOON)
     rescue.rescue()
     assert browser.get(f"/reminders/check/{checked.id}/").context["checked"].outcome == "failed"
+
+
+def test_a_check_now_that_ends_within_a_second_is_shown_at_once(
+    browser: Client, inbox: Channel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(check_now, "WAIT", 1.0)
+    clock = SimpleNamespace(monotonic=lambda: 0.0, sleep=lambda _: make.check(Job.objects.get()))
+    monkeypatch.setattr(check_now, "time", clock)
+    assert browser.post("/reminders/check/", sample(inbox)).context["checked"].outcome == "spoke"
 
 
 def test_a_check_now_that_fails_is_no_failure_of_its_reminder(browser: Client, ada: User, inbox: Channel) -> None:
