@@ -61,6 +61,11 @@ def test_what_is_woken(channel: Channel) -> None:
     busy, free = due(channel)
     with locked(DELIVERIES, busy.id), impatient():
         assert [wake.id for wake in wakes.take_due(DELIVERY, 10)] == [free.id]
+
+
+def test_what_is_woken_again(channel: Channel) -> None:
+    busy, _ = due(channel, wake_at=timezone.now() + timedelta(minutes=5))
+    with locked(DELIVERIES, busy.id), impatient():
         assert wakes.wake_all(DELIVERY) == 1
 
 
