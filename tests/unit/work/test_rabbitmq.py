@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import kombu
 import pytest
 from kombu.transport import pyamqp
 
@@ -13,6 +14,8 @@ from work.broker import rabbitmq
 
 class Connection(rabbitmq.Connection):
     """Without a server: `news` is what it has sent and nobody has read."""
+
+    connected = False
 
     def __init__(self) -> None:
         super().__init__()
@@ -61,3 +64,11 @@ def test_all_news_are_read_before_it_is_refused(connection: Connection, publishe
         lambda: connection.dispatch_method(unblocked, bytes(4), None),
     ]
     assert published("one") == ["one"]
+
+
+def test_a_connection_is_used_again_until_the_server_has_ended_it(connection: Connection) -> None:
+    transport = rabbitmq.Transport(kombu.Connection())
+    connection.connected = True
+    assert transport.verify_connection(connection)
+    connection.news = [lambda: setattr(connection, "connected", False)]
+    assert not transport.verify_connection(connection)
