@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 from celery import Celery
+from django.db import OperationalError
 from django.utils import timezone
 from django_celery_beat.models import IntervalSchedule, PeriodicTask
+from django_celery_beat.schedulers import DatabaseScheduler
 
 from config.celery import app as celery_app
 from notifications.models import Notification
@@ -126,6 +128,21 @@ def test_an_entry_that_no_broker_took_is_due_again() -> None:
     assert (entry.total_run_count, entry.last_run_at) == (0, before)
     assert due.occurrences.count() == 1
     ticks(make_beat())
+    entry.refresh_from_db()
+    assert entry.total_run_count == 1
+
+
+def test_a_database_that_is_away_in_the_stock_loop_delays_no_later_tick(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = make_stock_entry(last_run_at=hours_ago(2))
+    beat = make_beat()
+
+    def away(_: Scheduler) -> float:
+        raise OperationalError("gone")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(DatabaseScheduler, "tick", away)
+        beat.tick()
+    ticks(beat)
     entry.refresh_from_db()
     assert entry.total_run_count == 1
 
