@@ -208,7 +208,7 @@ def test_a_workers_clock_that_jumps_moves_no_lease_and_no_due(
 
 @pytest.mark.django_db(transaction=True)
 def test_a_locked_row_delays_no_other_claim_of_the_same_statement(channel: Channel) -> None:
-    mine, other = make_delivery(channel), make_delivery(channel)
+    mine, other = make_delivery(channel, expires_at=timezone.now() + timedelta(minutes=5)), make_delivery(channel)
     values = claiming._values([(row.id, uuid4(), "worker") for row in (other, mine)])
     with locked("notifications_delivery", other.id), impatient():
         claimed = postgres.execute(DELIVERY.sql(claiming._CLAIM_MANY), values).fetchall()
