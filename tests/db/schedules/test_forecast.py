@@ -82,6 +82,13 @@ def test_counting_over_a_long_holiday_costs_no_search_for_each_of_its_slots(ada:
     assert (found.left_out, [entry.count for entry in found.entries]) == ([], [10])
 
 
+def test_the_day_after_the_last_one_costs_no_search_for_each_of_its_slots(ada: User) -> None:
+    late = NOON + timedelta(hours=11)
+    make_schedule(ada, now=late, kind="cron", rule={"expression": "*/2 * 1 * *"}, max_count=1000)
+    found = coming.coming(ada, MONTH, late, 100)
+    assert (found.left_out, [entry.count for entry in found.entries]) == ([], [29])
+
+
 def test_a_short_interval_is_listed_from_its_next_slot_on(ada: User) -> None:
     rule = {"every": 10, "unit": "minutes", "anchor": "2026-06-01T00:00:00+00:00"}
     make_schedule(ada, kind="interval", rule=rule)
