@@ -162,4 +162,4 @@ def mutants(path: str, source: bytes) -> list[Mutant]:
                     if isinstance(child, ast.AST):
                         yield from visit(child, function)
 
-    return [mutant for mutant in visit(ast.parse(source), "") if mutant.compiles()]
+    return [mutant for mutant in visit(ast.parse(source), "") if mutant.mutated != source and mutant.compiles()]
