@@ -229,6 +229,7 @@ class Tries:
             items = {item.nodeid: item for item in session.items}
             session.items[:] = [items[test] for test in self.tests]
             return None
+        gc.unfreeze()  # what tests/conftest.py has frozen is not among the objects
         for function in gc.get_objects():
             if type(function) is FunctionType:  # isinstance would ask proxies
                 self.functions[function.__code__.co_filename].append(function)
