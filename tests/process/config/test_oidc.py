@@ -70,26 +70,24 @@ def served(program: Path, django_db_setup: None) -> Iterator[tuple[Web, str]]:
 
 @pytest.fixture
 def web(served: tuple[Web, str], broker: object) -> Iterator[Web]:
-    web, url = served
-    serve(web, OIDC_URL=url, SIGN_UP="on")
     with ExitStack() as Browser.opened:
-        yield web
+        yield serve(*served, sign_up="on")
 
 
 @pytest.fixture
 def closed(served: tuple[Web, str], broker: object) -> Iterator[Web]:
     """Nobody can sign up."""
-    web, url = served
-    serve(web, OIDC_URL=url, SIGN_UP="off")
     with ExitStack() as Browser.opened:
-        yield web
+        yield serve(*served, sign_up="off")
 
 
-def serve(web: Web, **wanted: str) -> None:
+def serve(web: Web, url: str, sign_up: str) -> Web:
     """Start the web process again, unless it has these variables."""
+    wanted = {"OIDC_URL": url, "SIGN_UP": sign_up}
     if not wanted.items() <= variables(web).items():
         variables(web).update(wanted)
         web.restart()
+    return web
 
 
 def variables(web: Web) -> dict[str, str]:
@@ -213,10 +211,10 @@ def test_sign_up_may_be_closed_and_a_provider_that_is_gone_leaves_passwords(clos
     browser = Browser(closed)
     browser.sign_in("grace@example.org")
     assert browser.is_signed_in()
-    serve(closed, OIDC_URL=re.sub(r":\d+$", ":9", variables(closed)["OIDC_URL"]))
+    serve(closed, re.sub(r":\d+$", ":9", variables(closed)["OIDC_URL"]), sign_up="off")
     browser = Browser(closed)
     assert "The provider does not answer." in browser.send(browser.open(), "/account/oidc/begin/").text
-    serve(closed, OIDC_URL="")
+    serve(closed, "", sign_up="off")
     browser = Browser(closed)
     assert "/account/oidc/" not in browser.open().text
     browser.send(browser.open(), "/account/login/", login="grace@example.org", password=PASSWORD)
