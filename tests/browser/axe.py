@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from importlib.resources import files
-from typing import Any
+from typing import Any, Literal
 
 from playwright.sync_api import Page
 
 AXE = files("axe_playwright_python").joinpath("axe.min.js").read_text()
+Look = tuple[Literal["light", "dark"], int]
+"""A colour scheme and a width."""
 # The first are checked of texts in colours that no page before has shown; the second once for each width, where
 # something scrolls; all others once for each page.
 _OF_COLOURS = ("color-contrast", "link-in-text-block")
@@ -72,17 +74,12 @@ _LOOK = """async ([rules, colours, alike]) => {
 }"""
 
 
-def violations(
-    page: Page, seen: set[str], looks: Sequence[tuple[str, int]], alike: Sequence[str] = ALIKE
-) -> Iterator[str]:
-    """All that axe finds outside of the parts that are looked at elsewhere; `seen` are the colours of all pages.
-
-    A look is a colour scheme and a width.
-    """
+def violations(page: Page, seen: set[str], looks: Sequence[Look], alike: Sequence[str] = ALIKE) -> Iterator[str]:
+    """All that axe finds outside of the parts that are looked at elsewhere; `seen` are the colours of all pages."""
     for number, (scheme, width) in enumerate(looks):
         before = looks[number - 1]  # of the first, the last of the page before: only a change costs something
         if scheme != before[0]:
-            page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+            page.emulate_media(color_scheme=scheme)
         if width != before[1]:
             page.set_viewport_size({"width": width, "height": 800})
         shown, scrolls, wide = page.evaluate(_COLOURS, [scheme == "dark", alike])

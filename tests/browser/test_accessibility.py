@@ -42,7 +42,7 @@ from notifications.models import Channel
 from people.models import RefusedMailbox, User
 from schedules.firing import fire
 from schedules.models import Heartbeat
-from tests.browser.axe import ALIKE, AXE, violations
+from tests.browser.axe import ALIKE, AXE, Look, violations
 from tests.browser.conftest import PATIENCE, launched
 from tests.db.conftest import undone
 from tests.db.every_url import Url, every_url, values_of
@@ -54,7 +54,7 @@ from work.models import Work
 pytestmark = [pytest.mark.browser, pytest.mark.django_db]
 
 _PASSWORD = "a long enough passphrase"
-_LOOKS = [("light", 1280), ("light", 360), ("dark", 360), ("dark", 1280)]
+_LOOKS: list[Look] = [("light", 1280), ("light", 360), ("dark", 360), ("dark", 1280)]
 _NAVIGATION = "#nav-sidebar"  # of the admin: looked at once, on its first page
 
 
