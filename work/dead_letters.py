@@ -28,8 +28,6 @@ from work.retention import Retention
 
 _ACTION = Intervention.Action
 
-NOT_NEEDED = "its owner does not need it any more."
-"""Why an owner discards one, if they do not say."""
 # Published at once; rescue publishes the others, and those due later, as fast as workers take them.
 PUBLISHED_AT_ONCE = 1_000
 
@@ -189,10 +187,10 @@ def discard(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Act:
-    """What people do to dead letters. `do` takes rows, which they are, who acts, and their `cause`.
+    """What people do to dead letters. `do` takes rows, a description of them, who acts, and their `cause`.
 
-    It takes a `reason` too where it `ends` them: nothing more is done. The others send them again. The words ask an
-    operator before, in `text` with how many `letters` and a verb, and say the `result`. `name` is the admin's.
+    It takes a `reason` too where the act `ends` them: nothing more is done. The others send them again. The admin
+    confirms with `title`, `text` and `button`, and then shows the `result`; `letters` are how many, with a verb.
     """
 
     name: str
@@ -205,7 +203,7 @@ class Act:
     button: StrOrPromise = ""
     result: StrOrPromise = ""
 
-    def log(self, detail: str = "") -> str:
+    def log(self, detail: str) -> str:
         return f"{str(self.what.label).capitalize()}{detail}"
 
 
@@ -247,7 +245,8 @@ MARK_FIXED = Act(
 )
 
 
-# What owners say, where they say nothing.
+# Why an owner ends one, if they do not say.
+NOT_NEEDED = "its owner does not need it any more."
 _OWN_NOTES = {_ACTION.DISCARDED: NOT_NEEDED, _ACTION.FIXED: "its owner says so."}
 
 

@@ -139,8 +139,10 @@ def on_call(request: PersonRequest, team_id: int) -> HttpResponse:
         members = teams.recipients(own.team_id).select_related("person").order_by("call_place", "id")
         turns = [TurnForm(order, instance=member, prefix=str(member.id)) for member in members]
         override = OverrideForm(of_act.get("override"), own.team)
-        saving: dict[str, tuple[Any, str]] = {"order": ([form, *turns], _("The order is saved."))}
-        saving |= {"override": ([override], _("The change is saved."))}
+        saving: dict[str, tuple[Any, str]] = {
+            "order": ([form, *turns], _("The order is saved.")),
+            "override": ([override], _("The change is saved.")),
+        }
         forms, done = saving.get(act, ([], ""))
         if not forms and request.method == "POST":
             done = _remove_override(own.team, of_act.get("remove", {}).get("override", ""))
