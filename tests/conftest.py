@@ -77,7 +77,7 @@ _remember = client.store_rendered_templates
 
 
 def remember_pages(store: Any, signal: Any, sender: Any, template: Template, context: Any, **others: Any) -> None:
-    """The contexts of widgets, hundreds of a page, no test asks for."""
+    """Leave out the contexts of widgets, hundreds a page: no test reads them."""
     if not str(template.name).startswith("django/forms/"):
         _remember(store, signal, sender, template, context, **others)
 
