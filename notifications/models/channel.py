@@ -63,12 +63,10 @@ class Sender(models.Model):
 
 _STATUS = Q(provider=STATUS, removed_at=None)
 
-
-# What keeps a channel from being used, by the state that it makes: an instant in the column, or its lack. The first one
-# counts.
-_MARKS = {"removed": ("removed_at", False), "disabled": ("disabled_at", False), "unverified": ("verified_at", True)}
+# The states in which a channel cannot be used, of which the first counts: the column, and whether it is NULL then.
+_UNUSABLE = {"removed": ("removed_at", False), "disabled": ("disabled_at", False), "unverified": ("verified_at", True)}
 VERIFIED = "verified"
-STATES = [*_MARKS, VERIFIED]
+STATES = [*_UNUSABLE, VERIFIED]
 # What is wrong then, and what its owner does about it, or an operator with dead letters.
 _PROBLEMS = {
     "removed": {
@@ -91,17 +89,17 @@ _PROBLEMS = {
 # Whether a channel can be used: in SQL (`c` is its table), as a condition, and of one in Python. Messages are sent to
 # those that are verified; they reach somebody on those that are usable.
 _CASES = [
-    f"WHEN c.{column} IS {'' if is_lack else 'NOT '}NULL THEN '{state}'" for state, (column, is_lack) in _MARKS.items()
+    f"WHEN c.{column} IS {'' if is_null else 'NOT '}NULL THEN '{name}'" for name, (column, is_null) in _UNUSABLE.items()
 ]
 STATE_SQL = f"CASE {' '.join(_CASES)} ELSE '{VERIFIED}' END"
-VERIFIED_SQL = " AND ".join(f"c.{column} IS {'NOT ' if is_lack else ''}NULL" for column, is_lack in _MARKS.values())
+VERIFIED_SQL = " AND ".join(f"c.{column} IS {'NOT ' if is_null else ''}NULL" for column, is_null in _UNUSABLE.values())
 USABLE_SQL = f"{VERIFIED_SQL} AND c.provider <> '{STATUS}' AND c.provider <> ALL(%(unconfigured)s::text[])"
 
 
 def in_state(state: str, path: str = "") -> Q:
     """Rows whose channel is in one of `STATES`; `path` leads to it, such as "channel__"."""
-    marks = list(_MARKS.items())[: STATES.index(state) + 1]
-    return Q(**{f"{path}{column}__isnull": is_lack == (name == state) for name, (column, is_lack) in marks})
+    states = list(_UNUSABLE.items())[: STATES.index(state) + 1]
+    return Q(**{f"{path}{column}__isnull": is_null == (name == state) for name, (column, is_null) in states})
 
 
 def verified(path: str = "") -> Q:
@@ -258,8 +256,10 @@ class Channel(Sealed):
 
     @property
     def state(self) -> str:
-        marks = _MARKS.items()
-        return next((state for state, (name, is_lack) in marks if (getattr(self, name) is None) == is_lack), VERIFIED)
+        for state, (column, is_null) in _UNUSABLE.items():
+            if (getattr(self, column) is None) == is_null:
+                return state
+        return VERIFIED
 
     @property
     def is_usable(self) -> bool:
