@@ -142,7 +142,7 @@ def require_valid(
     named = dict.fromkeys(forms, called)
     if fields is not None:
         named = {fields: lambda name: f"fields.{_called(name)}".rstrip(".")} | named
-    for form, called in named.items():
+    for form, called in named.items() if body.wrong else ():
         for name, field in form.fields.items():
             if body.is_wrong(called(name)):  # what depends on it is not checked, as in the form of a page
                 form.fields[name] = refused = copy(field)
