@@ -79,8 +79,8 @@ def send_message(request: ApiRequest, body: NotificationBody) -> HttpResponse:
         try:
             snooze.check(body.send_at, now, snooze.FURTHEST)
         except snooze.InvalidSnooze as error:
-            text = "This time has passed. Leave it out to send now." if error.code == "passed" else str(error)
-            body.refuse(FieldError("send_at", text, error.code))
+            detail = "This time has passed. Leave it out to send now." if error.code == "passed" else str(error)
+            body.refuse(FieldError("send_at", detail, error.code))
     require_valid(body, form)
     data = None if body.data is None else json.dumps(body.data)
     try:

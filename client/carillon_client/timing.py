@@ -5,7 +5,6 @@ from datetime import datetime
 from typing import Any
 
 _DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
-_SEVERAL = dict.fromkeys(("weekday", "weekdays"), ",".join(_DAYS[:5]))
 _SHAPES = (
     "Write it as “30 minutes”, “2 hours”, “day 09:00”, “weekday 09:00”, “sunday 18:00”, "
     "“monday,thursday 09:00”, “month 1 09:00” or “month last 09:00”."
@@ -22,11 +21,12 @@ def every(text: str) -> dict[str, Any]:
             return {"interval": {"every": 1, "unit": f"{unit}s"}}
         case ["day", time]:
             return {"daily": {"time": _time(time)}}
+        case ["weekday" | "weekdays", time]:
+            return {"weekly": {"days": [0, 1, 2, 3, 4], "time": _time(time)}}
         case ["month", day, time] if day == "last" or day.isdecimal():
             return {"monthly": {"day": day if day == "last" else int(day), "time": _time(time)}}
         case [days, time]:
-            numbers = {_day(day) for day in _SEVERAL.get(days, days).split(",")}
-            return {"weekly": {"days": sorted(numbers), "time": _time(time)}}
+            return {"weekly": {"days": sorted({_day(day) for day in days.split(",")}), "time": _time(time)}}
     raise ValueError(f"“{text}” is not a timing. {_SHAPES}")
 
 

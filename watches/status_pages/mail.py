@@ -59,8 +59,12 @@ class StatusMailKind(Kind[StatusMailClaim]):
     caused_by = "coalesce(d.incident_id::text, '')"
     claim = StatusMailClaim
     columns = {
-        **{"mailbox": "s.address", "page": "g.title", "slug": "g.slug"},
-        **{"title": "i.title", "text": "i.text", "is_over": "i.ended_at IS NOT NULL"},
+        "mailbox": "s.address",
+        "page": "g.title",
+        "slug": "g.slug",
+        "title": "i.title",
+        "text": "i.text",
+        "is_over": "i.ended_at IS NOT NULL",
     }
     joins = f"""{Kind.joins}
   JOIN watches_subscriber s ON s.id = d.subscriber_id

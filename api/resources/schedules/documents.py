@@ -193,8 +193,10 @@ def described(
     )
     if any(getattr(body, name) is None and body.is_wrong(name) for name in ("audience", "job")):
         form.fields["channels"].required = False  # both may make it so
-    # What a patch keeps was checked before. A job has placeholders of its own.
-    form.taken = {*form.taken, *unchanged.intersection(PLAIN)} - (set() if "job" in unchanged else {"title", "body"})
+    checked_before = unchanged.intersection(PLAIN)
+    if "job" not in unchanged:
+        checked_before -= {"title", "body"}  # a job has placeholders of its own
+    form.taken = {*form.taken, *checked_before}
     require_valid(body, form, called=partial(_called, typed.paths))
     wanted = form.as_schedule()
     if "data" not in unchanged:
