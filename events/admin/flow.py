@@ -1,5 +1,6 @@
 """Runs of flows, their steps, and the dead letters among these."""
 
+from functools import partial
 from typing import Any, cast
 
 from django.contrib import admin
@@ -17,6 +18,7 @@ from notifications.admin import cells
 from people.admin.user import OwnedAdmin, to_person
 from people.models import User
 from work.admin.dead_letter import DeadLetterAdmin
+from work.admin.intervention import intervene
 from work.admin.rows import WorkAdmin
 from work.dead_letters import MARK_FIXED, Who
 
@@ -107,9 +109,7 @@ class FailedStepAdmin(DeadLetterAdmin, StepRecord):
 
     @admin.action(description=gettext_lazy("Skip: let the run go on without"), permissions=["act"])
     def skip(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        operator = cast(User, request.user)
-        chosen = Step.objects.filter(id__in=list(queryset.values_list("pk", flat=True)))
-        count = chosen.count()
-        changed = MARK_FIXED.do(chosen, "chosen steps", Who.of(operator), "Skipped.").changed
-        self.log_many(request, Step.objects.filter(id__in=changed), "Skipped.")
+        count = queryset.count()
+        skip = partial(MARK_FIXED.do, queryset, "chosen steps", reason="Skipped.")
+        changed = intervene(request, self.kind, skip, "Skipped.").changed
         self.tell_changed(request, count, len(changed), _("%(count)s skipped."), _("%(count)s were none any more."))

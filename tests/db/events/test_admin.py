@@ -5,15 +5,17 @@ from __future__ import annotations
 from uuid import uuid4
 
 import pytest
+from django.contrib.admin.models import LogEntry
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from events.models import InboundRequest
+from events.models import InboundRequest, Run
 from notifications.models import Delivery
 from people.models import User
 from tests.db.events.test_inbound import ORDER, TOKEN, make_address, post
-from tests.make import happen, make_rule
+from tests.make import happen, make_failed_step, make_rule
+from work.models import Intervention
 
 
 def page(operator: Client, path: str) -> str:
@@ -78,6 +80,19 @@ def test_an_inbound_address_and_its_requests_are_shown_without_secrets(operator:
             hidden in shown for hidden in (TOKEN, "hidden-from-everybody", address.sealed_secrets, address.hashed)
         )
     assert operator.post(f"/admin/events/inboundaddress/{address.pk}/change/", {"label": "Mine"}).status_code == 403
+
+
+def test_an_operator_skips_failed_steps_which_is_logged_at_each(operator: Client, ada: User) -> None:
+    run = Run.objects.create(user=ada, flow="brand", key="llc", correlation_id=uuid4())
+    step, other = make_failed_step(run), make_failed_step(run, key="2")
+    skip = {"action": "skip", "_selected_action": [str(step.id)]}
+    assert "1 skipped." in operator.post("/admin/events/failedstep/", skip, follow=True).content.decode()
+    step.refresh_from_db()
+    other.refresh_from_db()
+    assert (step.state, other.state) == ("cancelled", "dead")
+    done, logged = Intervention.objects.get(), LogEntry.objects.get()
+    assert (done.what, done.count, done.reason) == (Intervention.Action.FIXED, 1, "Skipped.")
+    assert (logged.object_id, logged.change_message) == (str(step.id), "Skipped.")
 
 
 def test_the_admin_of_events_takes_as_many_statements_for_many_rows_as_for_few(operator: Client, ada: User) -> None:
