@@ -1,4 +1,4 @@
-"""The form of a watch: its name, when it expects a ping, and how it rings."""
+"""The form of a watch: its name, when it expects a ping, and how it notifies."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime

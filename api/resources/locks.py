@@ -48,7 +48,7 @@ class Acquired(BaseModel):
     token: str | None = Field(default=None, description="Renews and releases it. No other answer has it.")
     fence: int | None = Field(
         default=None,
-        description="Higher than that of every holding before. The protected resource should refuse a lower one.",
+        description="Higher than that of every earlier lease. The protected resource should refuse a lower one.",
     )
     ttl: int | None = Field(default=None, description="Seconds for which it is yours.")
     wait_ms: int | None = Field(
@@ -65,7 +65,7 @@ class Renewed(BaseModel):
 class LockDocument(BaseModel):
     name: str = Field(description="Its name.")
     holder: str = Field(description="Who has it.")
-    fence: int = Field(description="The number of this holding.")
+    fence: int = Field(description="The number of this lease.")
     acquired_at: Instant = Field(description="Since when.")
     expires_at: Instant = Field(description="Until when, unless it is renewed.")
 

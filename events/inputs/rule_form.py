@@ -1,4 +1,4 @@
-"""The form of a rule: what it listens to, conditions, texts, channels, how often it rings."""
+"""The form of a rule: what it listens to, conditions, texts, channels, how often it fires."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Messages that a program sends straight to a queue: no rule is asked, and nobody is disturbed."""
+"""Messages that a program sends straight to a queue: no rule applies, and nobody is disturbed."""
 
 import json
 from collections.abc import Sequence

@@ -171,7 +171,7 @@ def compose(title: str, body: str, envelope: dict[str, Any]) -> text.Text:
 
 
 def _notification(event: EventClaim, rule: Rule, message: text.Text, key: UUID, copy: str) -> NewNotification:
-    """Its batch follows from the event and the rule, so that the same event rings once for the same rule."""
+    """Its batch follows from the event and the rule, so that a rule fires once for an event."""
     return new_notification(
         rule,
         message,

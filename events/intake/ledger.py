@@ -102,7 +102,7 @@ def record_all(happened: Sequence[Happened]) -> set[tuple[int, str]]:
 def replay(event: Event, user: User) -> str:
     """Returns the key of the event that is handled: its own where it is a dead letter, else that of a new one.
 
-    The new event has the same data and belongs to the same chain; its person's rules ring for it as for any other.
+    The new event has the same data and belongs to the same chain; its person's rules fire for it as for any other.
     """
     if event.state in DEAD_LETTERS and act_on_own(event, REPLAY, user).changed:
         return event.key

@@ -36,7 +36,7 @@ class Rule(Sender):
     """When an event of `type_pattern` (and `source`, if any) fulfils all `conditions`, say `title` and `body`.
 
     The pattern is a type, or its beginning before `.*`, or `*` for all but Carillon's own. A condition is `{"field",
-    "operator", "value"}`, see `matching`. The texts may hold `{data.x}`. With `throttle_count`, it rings at most so
+    "operator", "value"}`, see `matching`. The texts may hold `{data.x}`. With `throttle_count`, it fires at most so
     often in `throttle_seconds`. With `digest_seconds` or `digest_at` (on the wall clock of its person), events are
     gathered, apart for each value of the field `digest_key` if there is one, and told together after so long, at that
     hour, or once there are `digest_count`; a throttle does not count them. Deleting is soft. `version` grows with every

@@ -31,7 +31,7 @@ def act(run: Run, type: str, again: int | None = None) -> bool:
     """Record that a person acknowledges or resolves an incident. Twice in one phase of it has no further effect.
 
     An operator who acknowledges a problem of the installation does so for the others who were told of it, unless it
-    rings `again` after so many minutes. False where it is not an incident, was stopped, or has ended.
+    notifies `again` after so many minutes. False where it is not an incident, was stopped, or has ended.
     """
     if run.flow != Incident.name or run.status == Run.Status.STOPPED or run.ended_at is not None:
         return False
@@ -60,7 +60,7 @@ def _of_other_operators(run: Run) -> Iterable[Run]:
 
 
 def answered(notification: Notification) -> None:
-    """“Done” in the message of an incident acknowledges it, “Snooze” until then: it rings on no other channel."""
+    """“Done” in the message of an incident acknowledges it, “Snooze” until then: no other channel gets it."""
     if notification.origin == Notification.Origin.EVENT and notification.origin_id:
         until = notification.snoozed_until
         left = None if until is None else math.ceil((until - timezone.now()) / timedelta(minutes=1))
@@ -75,7 +75,7 @@ def is_on(user: User) -> bool:
 
 
 class IncidentForm(forms.Form):
-    """Whether a person's alerts become incidents, and how they ring."""
+    """Whether a person's alerts become incidents, and whom these notify."""
 
     enabled = forms.BooleanField(label=gettext_lazy("Alerts open incidents"), required=False, initial=True)
     first, second, third = (

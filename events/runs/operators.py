@@ -78,7 +78,7 @@ def update(
 ) -> list[Alert]:
     """Record what began and what is over, with an event to each operator. Returns it; nothing while another one does.
 
-    Of the checks `unknown`, nothing is over. `is_direct`: the caller tells them, so the incidents do not ring at once.
+    Of the checks `unknown`, nothing is over. `is_direct`: the caller tells them, so the incidents send nothing at once.
     """
     [row] = query("SELECT pg_try_advisory_xact_lock(%s) AS ours", [_LOCK])
     if not row.ours:

@@ -86,11 +86,11 @@ def leave(subscription_id: UUID) -> None:
 
 @transaction.atomic
 def add(topic: Topic, address: str) -> Subscription:
-    """Add whoever has an account with this address, on their inbox. One message there says so. Raises TopicFull.
+    """Add an address. If an account has it, a worker subscribes its inbox and says so there once. Raises TopicFull.
 
-    A worker looks for the account, so that the time of the answer tells nobody whether there is one. Without one, or
-    where it has a subscription of its own already, ended or not, the address is kept and subscribes nobody. The owner
-    sees no difference. Adding it again repeats it.
+    A worker, so that the time of the answer does not show whether there is an account. Without one, or if it has a
+    subscription of its own already, ended or not, the address is stored and subscribes nobody. The owner sees no
+    difference. Adding it again repeats it.
     """
     address = User.objects.normalize_email(address)
     get_object_or_404(Topic.objects.select_for_update(no_key=True), id=topic.id)

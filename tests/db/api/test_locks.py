@@ -127,7 +127,7 @@ def test_a_person_has_a_limit_of_names_and_those_there_go_on(api: Api) -> None:
         assert api.post("/locks/acquire", BACKUP).json()["acquired"]
 
 
-def test_it_is_forgotten_a_month_after_its_last_holding_and_its_fence_grows(ada: User) -> None:
+def test_it_is_forgotten_a_month_after_its_last_lease_and_its_fence_grows(ada: User) -> None:
     held = leases.acquire(ada, "backup", 30)
     Lock.objects.update(expires_at=timezone.now() - timedelta(days=29))
     assert tasks.forget_answers() == 0
@@ -139,7 +139,7 @@ def test_it_is_forgotten_a_month_after_its_last_holding_and_its_fence_grows(ada:
     assert again.fence > held.fence
 
 
-def test_the_fence_grows_at_each_holding_however_soon_it_follows(ada: User) -> None:
+def test_the_fence_grows_at_each_lease_however_soon_it_follows(ada: User) -> None:
     """As within one millisecond, or after a clock was set back."""
     leases.acquire(ada, "backup", 30)
     Lock.objects.update(fence=F("fence") + 10**9, expires_at=timezone.now())
