@@ -115,7 +115,7 @@ SELECT {columns(Rule, "r")},
 
 
 def rules_for(event: EventClaim) -> list[Rule]:
-    """The enabled rules of the event's person whose type and source fit, with their channels prefetched."""
+    """The enabled rules of the event's person whose type and source fit, with the channels of each."""
     rules = []
     for row in execute(_RULES, {"user": event.user_id, "source": event.source}).fetchall():
         rule = instance(Rule, row)

@@ -74,11 +74,6 @@ class Rule(Sender):
 
     objects: ClassVar[models.Manager[Rule]] = SenderQuerySet["Rule"].as_manager()
 
-    @cached_property
-    def sends_to(self) -> list[tuple[UUID, str]]:
-        """Its channels, each with its provider."""
-        return [(channel.id, channel.provider) for channel in self.channels.all()]
-
     class Meta:
         verbose_name = _("rule")
         verbose_name_plural = _("rules")
@@ -127,6 +122,11 @@ class Rule(Sender):
 
     def __str__(self) -> str:
         return self.name
+
+    @cached_property
+    def sends_to(self) -> list[tuple[UUID, str]]:
+        """Its channels, each with its provider."""
+        return [(channel.id, channel.provider) for channel in self.channels.all()]
 
     @property
     def link(self) -> SafeString:

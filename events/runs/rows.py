@@ -169,7 +169,7 @@ def _withdraw(advanced: Advanced) -> None:
 def _messages(event: EventClaim, run: Run, given: Sequence[NewMessage]) -> list[NewNotification]:
     if not given:
         return []
-    own = list(Channel.objects.filter(user=event.user_id).filter(usable()))
+    own = list(Channel.objects.filter(usable(), user=event.user_id))
     return [_message(event, run, number, one, own) for number, one in enumerate(given)]
 
 
