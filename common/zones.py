@@ -1,17 +1,15 @@
 """The time zones of the package tzdata, the same on every machine."""
 
 from datetime import datetime
-from functools import cache, lru_cache
+from functools import cache
 from zoneinfo import ZoneInfo
 
 from django.core.exceptions import ValidationError
-from django.utils.html import format_html_join
-from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from common.times.civil_time import known_zones as known
 
-__all__ = ["FIRST_ZONE", "is_damaged", "known", "offered", "offset", "options", "read", "validate"]
+__all__ = ["FIRST_ZONE", "is_damaged", "known", "offered", "offset", "read", "validate"]
 
 FIRST_ZONE = "Pacific/Kiritimati"
 """The zone whose clock is the first to show a time (UTC+14)."""
@@ -21,13 +19,6 @@ FIRST_ZONE = "Pacific/Kiritimati"
 def offered() -> list[str]:
     """The names to offer: cities and UTC, without old aliases and fixed offsets."""
     return ["UTC", *sorted(name for name in known() if "/" in name and not name.startswith("Etc/"))]
-
-
-@lru_cache(maxsize=1)
-def options(hour: datetime) -> SafeString:
-    """The names to offer as HTML, each with its offset from UTC at an aware full hour."""
-    named = ((name, offset(hour, ZoneInfo(name))) for name in offered())
-    return format_html_join("", '<option value="{}" label="{}">', named)
 
 
 def offset(instant: datetime, zone: ZoneInfo) -> str:

@@ -3,12 +3,13 @@
 import json
 import math
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from django import template
 from django.utils import timezone
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _, gettext_lazy, ngettext_lazy
 
@@ -123,5 +124,11 @@ def _form(text: Any, count: int) -> str:
 @register.simple_tag
 def zones_offered() -> SafeString:
     """The list of zones to offer, each with its offset from UTC now."""
-    hour = timezone.now().replace(minute=0, second=0, microsecond=0)
-    return format_html('<datalist id="zones">{}</datalist>', zones.options(hour))
+    return _zones_at(timezone.now().replace(minute=0, second=0, microsecond=0))
+
+
+@lru_cache(maxsize=1)
+def _zones_at(hour: datetime) -> SafeString:
+    named = ((name, zones.offset(hour, ZoneInfo(name))) for name in zones.offered())
+    options = format_html_join("", '<option value="{}" label="{}">', named)
+    return format_html('<datalist id="zones">{}</datalist>', options)
