@@ -153,8 +153,8 @@ def _weekdays(pieces: list[Piece]) -> Day:
 
 
 def _from_to(first: int, last: int, **fields: Any) -> Day:
-    days = {(first + one) % 7 for one in range((last - first) % 7 + 1)}
-    return Day(weekdays=tuple(sorted(days)), repeats=True, **fields)
+    span = Day(weekdays=(first,), until=Day(weekdays=(last,)))
+    return Day(weekdays=span.all_weekdays, repeats=True, **fields)
 
 
 def _weekday_to(first: int, last: int) -> Day:

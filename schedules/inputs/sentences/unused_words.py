@@ -29,7 +29,7 @@ _SHORTEST = 5
 _ENDING = 3
 _NOTHING = Piece({}, 0, 0)
 # "12", and "17 Uhr 20"; not "at 12".
-_BARE = re.compile(r"((?:.*(?:\d\W*[a-z]*\.?\s|, ?))?)(\d\d?)", re.IGNORECASE)
+_BARE = re.compile(r"(.*(?:\d\W*[a-z]*\.?\s|, ?)|)(\d\d?)", re.IGNORECASE)
 
 
 def check(sentence: Sentence, lexicon: Lexicon) -> None:
