@@ -124,7 +124,7 @@ def _shifted(schedule: Schedule, was: datetime, to: datetime) -> Rule:
         data["anchor"] = rule.anchor + (civil.first_instant(rule.zone, to) - civil.first_instant(rule.zone, was))
     else:
         at = datetime.combine(was, fields.time_of_day(data)) + (to - was)
-        data |= {"time": at.time().replace(second=0)} | _days(schedule, was.date(), to.date())
+        data |= {"time": at.time()} | _days(schedule, was.date(), to.date())
     return rules.parse(schedule.kind, data, schedule.time_zone)
 
 

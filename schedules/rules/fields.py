@@ -15,7 +15,7 @@ def time_of_day(data: Mapping[str, Any]) -> time:
     """The "time" of `data`, local, 24 h."""
     value = data.get("time")
     if isinstance(value, time):
-        return value
+        return value.replace(second=0, microsecond=0)
     match = _TIME.fullmatch(value.strip()) if isinstance(value, str) else None
     if not match:
         raise unusable("time", "time", value)
