@@ -59,7 +59,7 @@ class WholeNumberField(forms.IntegerField):
 class TypedForm(forms.Form):
     """Takes what a browser sends (a `QueryDict`), or typed values by the names of the fields, which no page shows.
 
-    `taken` are the fields whose typed values are taken as they are, unless this form has a field of its own for one.
+    `taken` are the fields whose typed values are not checked again. A field is checked if this form made it its own.
     """
 
     taken: Collection[str] = ()

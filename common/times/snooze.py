@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy
 from common.times import civil_time
 
 FURTHEST = timedelta(days=366)
-"""Of a message."""
+"""How far ahead a message can be snoozed, or sent later."""
 _FURTHEST_ON_PAGES = timedelta(days=36_600)
 TEXTS = {
     "required": gettext_lazy("Choose a date and a time."),

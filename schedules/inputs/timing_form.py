@@ -293,18 +293,13 @@ _OF_THE_RULE = {*RepeatForm.base_fields, "at", "every", "unit", "expression", "r
 
 
 def first_values(user: User, now: datetime) -> dict[str, Any]:
-    """The first values of a new form; for who has a zone, today, and a full hour, 15 to 75 minutes ahead."""
+    """The first values of a new form. For a person with a zone: today, and a full hour, 15 to 75 minutes ahead."""
     values: dict[str, Any] = {"time_zone": user.time_zone, "made_as": uuid7()}
     if not user.time_zone:
         return values
     today = civil.local(user.zone, now)
     ahead = civil.local(user.zone, now + timedelta(minutes=75)).replace(minute=0, second=0, microsecond=0)
-    return values | {
-        "at": ahead,
-        "days": [today.weekday()],
-        "day": today.day,
-        "month": today.month,
-    }
+    return values | {"at": ahead, "days": [today.weekday()], "day": today.day, "month": today.month}
 
 
 def typed(schedule: Any, now: datetime) -> dict[str, Any]:
