@@ -127,9 +127,9 @@ def _days_span(first: Day, last: Day) -> Day | None:
     return replace(first.before(last), until=last) if has_dates and not first.until else None
 
 
-def _of(of: str | Step | list[Step], repeats: int = 0) -> Day | None:
+def _of(of: str | Step, repeats: int = 0) -> Day | None:
     """ "of the month", "of every second month" """
-    number, unit = (1, of) if isinstance(of, str) else of[0] if isinstance(of, list) else of
+    number, unit = (1, of) if isinstance(of, str) else of
     if unit not in _MONTHS:
         return None
     step = (number, unit) if unit == "quarters" else (number * _MONTHS[unit], "months")
