@@ -28,7 +28,7 @@ def _rows(schedule: Schedule, channels: Sequence[Channel]) -> list[tuple[str, st
         (_("Title"), schedule.title),
         (_("Text"), schedule.body),
         (_("Checks"), schedule.checks),
-        (_("Connection"), getattr(schedule.connection, "label", "")),
+        (_("Connection"), "" if schedule.connection is None else schedule.connection.label),
         (_("If the check fails"), on_error(schedule)),
         (_("Uses answers up to"), fresh_for(schedule)),
         (_("For"), schedule.audience and audiences.name_of(names, schedule.audience, schedule.audience_key)),

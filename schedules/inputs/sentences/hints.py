@@ -62,7 +62,7 @@ HINTS = {
     "which-time": _("“{what}” can be in the first or in the second half of the day. Write it as 03:00, 15:00 or 3pm."),
     "which-day": _("The weekday and the date of “{what}” do not agree. Keep one of them."),
     "which-week": _("“{what}” can be the one of this week or of the next. Write the date."),
-    "amount": _("“{what}” can have a time or an amount. Write the time as 12:00, or put the amount into quotes."),
+    "amount": _("“{what}” can be a time or an amount. Write the time as 12:00, or put the amount into quotes."),
     "minutes": _("“{what}” can be a time with minutes, or two times. Write it as 8:20, or as 8:00 and 20:00."),
     "midnight": _("“{what}” can be when the day begins or when it ends. Write 00:00 or 23:59."),
     "title": _("Say also what to be reminded of, such as “dentist {what}”."),
