@@ -143,15 +143,20 @@ def require_valid(
     if fields is not None:
         named = {fields: lambda name: f"fields.{_called(name)}".rstrip(".")} | named
     for form, called in named.items() if body.wrong else ():
-        for name, field in form.fields.items():
-            if body.is_wrong(called(name)):  # what depends on it is not checked, as in the form of a page
-                form.fields[name] = refused = copy(field)
-                refused.clean = _refuse  # type: ignore[assignment, method-assign]
+        _refuse_wrong(form, called, body)
     if check is not None:
         check()
     body.refuse(*(error for form, called in named.items() for error in errors(form, called)))
     if body.wrong:
         raise invalid(*(replace(error, field=place + error.field) for error in body.wrong))
+
+
+def _refuse_wrong(form: BaseForm, called: Callable[[str], str], body: FormBody) -> None:
+    """Let the form refuse the fields that are wrong, so that it checks nothing that depends on them, as on a page."""
+    for name, field in form.fields.items():
+        if body.is_wrong(called(name)):
+            form.fields[name] = refused = copy(field)
+            refused.clean = _refuse  # type: ignore[assignment, method-assign]
 
 
 def _refuse(*_: object) -> None:

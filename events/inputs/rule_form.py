@@ -288,6 +288,5 @@ def _rows(rule: Rule, channels: Sequence[Channel]) -> list[tuple[str, str]]:
         (_("Limit"), words.throttle(rule)),
         (_("Digest"), words.digest(rule)),
         (_("Steps that follow"), words.series(rule)),
-        (_("Urgent"), _("Yes") if rule.urgent else ""),
         *channel_rows(rule, channels),
     ]

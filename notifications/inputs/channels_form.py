@@ -53,8 +53,9 @@ def channel_names(channels: Sequence[Channel], in_order: bool) -> str:
 
 
 def channel_rows(row: Any, channels: Sequence[Channel]) -> list[tuple[str, str]]:
-    """(label, value) of the channels of a reminder or a rule, for a comparison of two versions."""
+    """(label, value) of the channels of a reminder, rule or watch, for a comparison of two versions."""
     return [
+        (_("Urgent"), _("Yes") if row.urgent else ""),
         (_("Channels"), channel_names(channels, bool(row.channel_order))),
         (_("Minutes until the next one"), str(row.escalate_after or "")),
     ]
