@@ -59,7 +59,7 @@ HINTS = {
           "9:00”.")
     ),
     "zone": _("“{what}” does not say which zone it is. Write the name of a city, such as “9:00 New York time”."),
-    "which-time": _("“{what}” can be in the first or in the second half of the day. Write it as 03:00, 15:00 or 3pm."),
+    "which-time": _("“{what}” can be in the first or in the second half of the day. Write it as {night} or {day}."),
     "which-day": _("The weekday and the date of “{what}” do not agree. Keep one of them."),
     "which-week": _("“{what}” can be the one of this week or of the next. Write the date."),
     "amount": _("“{what}” can be a time or an amount. Write the time as 12:00, or put the amount into quotes."),

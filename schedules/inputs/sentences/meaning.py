@@ -212,7 +212,8 @@ class _Meaning:
         separator = "-" if self.sentence.hours else ", "
         night, day = (separator.join(one.shown(is_second) for one in shown) for is_second in (False, True))
         text = _("%(time)s at night") if night < _MORNING_BEGINS else _("%(time)s in the morning")
-        raise self.sentence.which("which-time", piece, [(text % {"time": night}, before + night), (day, before + day)])
+        choices = [(text % {"time": night}, before + night), (day, before + day)]
+        raise self.sentence.which("which-time", piece, choices, night=night, day=day)
 
     # Repeating.
 

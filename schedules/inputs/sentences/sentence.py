@@ -115,10 +115,10 @@ class Sentence:
         letters = groupby(zip(self.line, used, strict=True), itemgetter(1))
         return tuple(("".join(text for text, _ in group), is_used) for is_used, group in letters)
 
-    def which(self, code: str, piece: Piece, choices: Iterable[tuple[str, object]]) -> NotUnderstood:
+    def which(self, code: str, piece: Piece, choices: Iterable[tuple[str, object]], **named: object) -> NotUnderstood:
         """Asks which text is meant in place of the piece; each choice has a name in front."""
         lines = [(name, f"{self.line[: piece.start]}{text}{self.line[piece.end :]}") for name, text in choices]
-        return NotUnderstood(code, piece.text, lines)
+        return NotUnderstood(code, piece.text, lines, **named)
 
     def _take_zones(self) -> None:
         zones = [piece for piece in self._aside if "zone" in piece.kinds]

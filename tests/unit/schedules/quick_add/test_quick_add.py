@@ -205,6 +205,11 @@ def test_what_may_mean_two_things_is_asked() -> None:
             read(choice, WEDNESDAY, BERLIN, language)
 
 
+def test_a_time_without_its_half_of_the_day_is_named_in_both() -> None:
+    with pytest.raises(NotUnderstood, match="Write it as 06:40 or 18:40"):
+        read("flight tomorrow 6:40", WEDNESDAY, BERLIN)
+
+
 def test_a_weekday_that_is_today_may_be_in_a_week() -> None:
     early = WEDNESDAY.replace(hour=6)
     with pytest.raises(NotUnderstood) as caught:
