@@ -2,5 +2,5 @@
 
 import gc
 
-# A start makes 380,000 objects that stay: a collection for each 700 of them took an eighth of its time.
+# A collection for each 700 new objects takes more of pages' time: `script/bench pages`.
 gc.set_threshold(20_000)

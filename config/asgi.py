@@ -29,12 +29,12 @@ from config.web.middleware import UTF8Request
 from config.web.ping_address import Pings
 from config.web.response_headers import ResponseHeaders
 
-# Seconds after which a thread that waits for the interpreter asks for it. A page waits about forty times beside
-# requests that compute, for 5 ms each by Python's default.
+# Seconds after which a thread that waits for the interpreter asks for it: a page waits about forty times, beside
+# requests that compute. See docs/decisions.md.
 _SWITCH = 0.0005
 _THREADS = 64  # more than connections to the database: a few requests also wait for other hosts
-# Requests in threads at a time: each further one would mostly wait for the interpreter, and wake 2,000 times a
-# second. One that takes longer than so many seconds waits for something else, and counts no more.
+# Requests in threads at a time: each further one would mostly wait for the interpreter, and wake all the time
+# (`script/bench api`). One that takes longer than so many seconds waits for something else, and counts no more.
 _AT_ONCE, _COUNTED = 12, 0.1
 
 

@@ -14,8 +14,8 @@ from common.texts.log_line import LogLine
 _HIDDEN = "•••"
 # C0 without tabs, C1, the ends of lines of Unicode, and what turns the direction of a text.
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
-# One of the words is in the lower-case text wherever the pattern matches. Most lines have none of them, and to look for
-# a word is many times quicker: workers write a line for each try.
+# One of the words is in the lower-case text wherever the pattern matches. Most lines have none of them, and workers
+# write a line for each try (`script/bench deliver`): to look for words takes 3 µs of it, for all patterns 18.
 _PATTERNS = [
     # user and password in an address
     (("@",), re.compile(r"(?<=://)[^\s/@'\"]+@"), f"{_HIDDEN}@"),

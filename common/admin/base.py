@@ -73,8 +73,8 @@ class Related:
         return rows.select_related(*self.related) if self.related else rows
 
 
-# What django-unfold renders by templates for each row of a list, although it is the same for all. It took a fifth of
-# the time of a list's page.
+# What django-unfold renders by templates for each row of a list, although it is the same for all: it took a fifth of
+# the time of the lists of `script/bench history --only pages`.
 _KEY = "KEY"
 _make_headers = unfold_list.result_headers
 

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from functools import cache, lru_cache
+from functools import lru_cache
 from operator import attrgetter
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 from uuid import UUID
 
 from django.contrib import admin
+from django.contrib.admin.utils import quote
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
@@ -23,30 +24,17 @@ from common.times import dates
 NONE = "–"
 
 
-# To resolve the name of a page takes longer than all else of a link, and a list has a hundred.
-_KEY = "KEY"
-
-
-@cache
-def _page_of_row(model: str) -> str:
-    return reverse(f"admin:{model.replace('.', '_')}_change", args=[_KEY])
-
-
-@cache
-def _page_of_list(model: str) -> str:
-    return reverse(f"admin:{model.replace('.', '_')}_changelist")
-
-
 def to_row(model: str, pk: Any, text: object) -> SafeString:
     """A link to the row `pk` of `model` ("notifications.channel"); a dash if `pk` is None."""
     if pk is None:
         return SafeString(NONE)
-    return _link(_page_of_row(model).replace(_KEY, quote(str(pk), safe="")), text)
+    return _link(reverse(f"admin:{model.replace('.', '_')}_change", args=[quote(pk)]), text)
 
 
 def to_list(model: str, text: object, **lookups: Any) -> SafeString:
     """A link to the list of `model`, filtered by lookups that its admin allows (see `BaseAdmin.link_lookups`)."""
-    return _link(f"{_page_of_list(model)}?{urlencode(lookups)}", text)
+    page = reverse(f"admin:{model.replace('.', '_')}_changelist")
+    return _link(f"{page}?{urlencode(lookups)}", text)
 
 
 def to_page(name: str, text: object, **named: Any) -> SafeString:
@@ -118,7 +106,7 @@ def badge(
 
 @lru_cache(1_000)
 def _badge(text: str, colour: str) -> SafeString:
-    """As django-unfold draws a label, which takes a millisecond."""
+    """As django-unfold draws a label: by a template."""
     return render_to_string("unfold/helpers/display_label.html", {"label": text, "label_type": colour})
 
 

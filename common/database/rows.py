@@ -16,7 +16,7 @@ _TYPES = {UUID: "uuid", datetime: "timestamptz", bool: "bool", int: "bigint", fl
 
 
 class Rows:
-    """Rows that a statement gets as an array for each column, which is faster than to read them from JSON.
+    """Rows that a statement gets as an array for each column.
 
     The columns are the fields of the dataclass `kind` but for those in `without`, and `more`: for each further or
     replaced one its type in Python, and how to compute its value from a row; the type alone where rows are tuples of

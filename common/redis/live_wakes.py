@@ -26,7 +26,7 @@ def channel() -> str:
 
 
 def wake(*user_ids: int) -> None:
-    """Tell it soon, from another thread: this takes a microsecond."""
+    """Tell it soon, from another thread."""
     global _thread
     with _lock:
         _waiting.update(user_ids)

@@ -160,7 +160,7 @@ def _load() -> None:
     import django
     from django.apps import apps
 
-    # django-ninja asks this package for a signal. Its other modules are for tests, and take 5 MiB.
+    # django-ninja asks this package for a signal. Its other modules, for tests, take 4 MiB (`script/bench home`).
     if spec := find_spec("django.test"):
         sys.modules["django.test"] = module_from_spec(spec)
     django.setup()
@@ -201,7 +201,7 @@ def _serve() -> None:
     uvicorn.main()
 
 
-# The command line of Celery would load 8 MiB of modules.
+# The command line of Celery would load more modules, of 8 MiB (`script/bench home`).
 def _work() -> None:
     _use_own_connections()
     quick = {"without_mingle": True, "without_gossip": True}  # no messages between workers: a second at the start
