@@ -24,7 +24,9 @@ def check() -> None:
     """Raise Misconfigured where work would fail, or be lost. Returns this thread's connection."""
     if is_done:
         return
-    _check_job_queues()
+    if unknown := settings.JOB_QUEUES.keys() - (existing := {kind.name for kind in kinds.all()}):
+        problem = f"names “{min(unknown)}”, which is not a kind of job: they are {', '.join(sorted(existing))}"
+        raise Misconfigured("JOB_QUEUES", problem, "web_value=slow,feed=slow")
     try:
         _check_pooler()
         if difference := schema.difference():
@@ -37,12 +39,6 @@ def check() -> None:
             raise
     finally:
         connection.close()
-
-
-def _check_job_queues() -> None:
-    if unknown := settings.JOB_QUEUES.keys() - (existing := {kind.name for kind in kinds.all()}):
-        problem = f"names “{min(unknown)}”, which is not a kind of job: they are {', '.join(sorted(existing))}"
-        raise Misconfigured("JOB_QUEUES", problem, "web_value=slow,feed=slow")
 
 
 def _check_pooler() -> None:

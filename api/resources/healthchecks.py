@@ -130,16 +130,13 @@ def _view(scope: str = "schedules", **by_method: _Run) -> Callable[..., HttpResp
             problem = json.loads(response.content) | {"status": response.status_code}
             errors = problem.get("errors", [])
             for one in errors:
-                one["field"] = _called(one["field"])
+                field = one["field"]
+                one["field"] = "schedule" if field.partition(".")[0] == "timing" else NAMES.get(field, field)
             why = [f"{one['field']}: {one['detail']}" for one in errors] or [problem.get("detail", "")]
             response.content = json.dumps(problem | {"error": " ".join([problem["title"], *why])})
         return response
 
     return view
-
-
-def _called(field: str) -> str:
-    return "schedule" if field.partition(".")[0] == "timing" else NAMES.get(field, field)
 
 
 def _spec(request: ApiRequest) -> Spec:

@@ -9,7 +9,7 @@ from functools import cache
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from schedules.inputs.sentences.days import ELAPSED, Clock, Piece, Times
+from schedules.inputs.sentences.days import ELAPSED, Clock, Piece
 from schedules.inputs.sentences.hints import NotUnderstood
 from schedules.inputs.sentences.pieces import Lexicon, definitions, fold
 from schedules.rules import words
@@ -130,8 +130,13 @@ _BESIDE: Mapping[str, Callable[[Piece, Sentence], object]] = {
     ),
     "yearless": lambda piece, sentence: "year" in piece.kinds and sentence.day and sentence.day.month,
     "share": lambda piece, sentence: sentence.every and piece.text.replace(" ", "") in _SHARES,
-    "fit": lambda piece, sentence: any(
-        _are_in(sentence.times, piece.kinds[kind]) for kind in ("part", "ofpart", "shift") if kind in piece.kinds
+    "fit": lambda piece, sentence: (
+        sentence.times
+        and any(
+            all(_is_in(one, piece.kinds[kind]) for one in sentence.times)
+            for kind in ("part", "ofpart", "shift")
+            if kind in piece.kinds
+        )
     ),
     "dated": lambda piece, sentence: sentence.day,
     "single": lambda piece, sentence: sentence.day and not sentence.every,
@@ -164,10 +169,6 @@ def _is_counted(word: str, sentence: Sentence) -> bool:
 def _word(piece: Piece, sentence: Sentence) -> str:
     """With what a dash joins to it."""
     return re.split(r"[^\w’'-]", sentence.line[piece.start :], maxsplit=1)[0].rstrip("’'-")
-
-
-def _are_in(times: Times, part: str) -> bool:
-    return bool(times) and all(_is_in(one, part) for one in times)
 
 
 def _is_in(clock: Clock, part: str) -> bool:
