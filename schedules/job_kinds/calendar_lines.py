@@ -23,7 +23,7 @@ _SOFT = re.compile(
     rb"^[^:\r\n]{0,300}QUOTED-PRINTABLE[^:\r\n]{0,300}:(?:[^\r\n]*=\r?\n)+", re.IGNORECASE | re.MULTILINE
 )
 _END = re.compile(r"\r{0,2}\n|\r")
-TEXTS.update(calendar_cut=_("This is not a whole calendar file."))
+TEXTS.update(calendar_cut=_("This is not a whole calendar file. Export it again."))
 
 
 class NotACalendar(Refusal):

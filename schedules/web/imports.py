@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _, gettext_lazy, ngettext
 
 from common.forms.not_possible import NotPossible
 from common.redis.request_slots import one_import
+from common.texts.refusal import Refusal
 from notifications.inputs.channels_form import ChannelsForm
 from people.access.requests import PersonRequest, person_form
 from people.models import User
@@ -18,7 +19,7 @@ from schedules import rules
 from schedules.firing import fire
 from schedules.inputs.imports import files, items as imports
 from schedules.inputs.imports.files import Format
-from schedules.inputs.imports.items import LARGEST, Fate, ImportRefused, Item
+from schedules.inputs.imports.items import LARGEST, Fate, Item
 from schedules.job_kinds.calendar_events import ReminderTimes
 from schedules.job_kinds.calendar_sync import CalendarForm, causes
 from schedules.models import Schedule
@@ -26,20 +27,6 @@ from work.reasons import FORMATS
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
-_REFUSALS = {
-    "no-file": gettext_lazy("Choose a file."),
-    "too-large": gettext_lazy("This file is larger than 1 MB. Export a part, such as one year or one project."),
-    "no-calendar": gettext_lazy("This is not a whole calendar file. Export it again."),
-    "no-events": gettext_lazy("There is no event in this file. Choose another one."),
-    "no-entries": gettext_lazy("There is no task and no job in this file. Choose another one."),
-    "no-table": gettext_lazy("The rows of this file cannot be read. Export it again as CSV."),
-    "busy": gettext_lazy("Other files are being read at the moment. Try again in a few seconds."),
-    "too-many": gettext_lazy("There are more than 1,000 entries in this file. Export a part, or split it."),
-    "zip": gettext_lazy("This is a ZIP archive. Unpack it, and choose one of the files in it."),
-    "encoding": gettext_lazy("This file is not text in UTF-8. Save it as UTF-8, and choose it again."),
-    "json": gettext_lazy("This is a JSON file. Use the pages for files of Carillon or Healthchecks below."),
-    "unknown": gettext_lazy("No known program wrote this file. Choose a calendar (.ics), a CSV file or a cron table."),
-}
 _FATES = {
     Fate.KNOWN: gettext_lazy("Already imported."),
     Fate.OVER: gettext_lazy("It is over. (Or the time of its reminder is.)"),
@@ -104,8 +91,8 @@ def upload(request: PersonRequest) -> HttpResponse:
         if {"minutes", "all_day_at"} & form.errors.keys():
             return _show(request, form, [])
         items = imports.plan(request.user, files.read(request.user, raw, which, form.times(), now))
-    except ImportRefused as refusal:
-        return _ask(request, refusal.problem or str(_REFUSALS[refusal.code]))
+    except Refusal as refusal:
+        return _ask(request, str(refusal))
     if is_first:
         return _show(request, form, items)
     taken = set(request.POST.getlist("take"))
@@ -116,14 +103,14 @@ def upload(request: PersonRequest) -> HttpResponse:
 
 
 def _content(request: PersonRequest) -> bytes:
-    """The uploaded file, or the one that the page of its preview sends back. Raises ImportRefused."""
+    """The uploaded file, or the one that the page of its preview sends back. Raises Refusal."""
     file = request.FILES.get("file")
     if file is None:
         if "content" not in request.POST:
-            raise ImportRefused("no-file")
+            raise Refusal("import_no_file")
         return request.POST["content"].encode()
     if (file.size or 0) > LARGEST:
-        raise ImportRefused("too-large")
+        raise Refusal("import_large")
     content: bytes = file.read()
     return content
 

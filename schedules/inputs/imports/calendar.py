@@ -3,10 +3,11 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from common.parsing.budget import Budget, OverBudget
+from common.parsing.budget import Budget
 from common.parsing.pool import ParsingUnavailable, parsed
+from common.texts.refusal import Refusal
 from people.models import User
-from schedules.inputs.imports.items import MOST, Fate, ImportRefused, Item
+from schedules.inputs.imports.items import MOST, Fate, Item
 from schedules.job_kinds import calendar_events, calendar_file
 from schedules.job_kinds.calendar_events import Followed, ReminderTimes
 from schedules.job_kinds.calendar_file import FileEvent
@@ -15,27 +16,20 @@ from schedules.job_kinds.calendar_file import FileEvent
 def read(
     user: User, raw: bytes, times: ReminderTimes, now: datetime, lines: Mapping[str, int] | None = None
 ) -> list[Item]:
-    """`lines`: those of another file, by the UID of an event. Raises ImportRefused."""
-    try:
-        followed = list(calendar_events.follow(_events(user, raw, now), times, user.zone, now, Budget()))
-    except OverBudget as limit:
-        raise ImportRefused("too-much", str(limit)) from None
+    """`lines`: those of another file, by the UID of an event. Raises Refusal."""
+    followed = calendar_events.follow(_events(user, raw, now), times, user.zone, now, Budget())
     return [_item(one, (lines or {}).get(one.event.uid, 0)) for one in followed]
 
 
 def _events(user: User, raw: bytes, now: datetime) -> Sequence[FileEvent]:
     try:
         file = parsed(calendar_file.read, raw, "", now, person=user.pk)
-    except calendar_file.NotACalendar:
-        raise ImportRefused("no-calendar") from None
     except ParsingUnavailable:
-        raise ImportRefused("busy") from None
-    except OverBudget as limit:
-        raise ImportRefused("too-much", str(limit)) from None
+        raise Refusal("import_busy") from None
     if not file.events:
-        raise ImportRefused("no-events")
+        raise Refusal("import_no_events")
     if file.dropped or len(file.events) > MOST:
-        raise ImportRefused("too-many")
+        raise Refusal("import_long")
     return file.events
 
 

@@ -7,8 +7,9 @@ from datetime import datetime
 from django.utils.translation import gettext as _
 
 from common.parsing.budget import Budget
+from common.texts.refusal import Refusal
 from notifications.messages.text import MAX_SUBJECT
-from schedules.inputs.imports.items import MOST, Fate, ImportRefused, Item, timed
+from schedules.inputs.imports.items import MOST, Fate, Item, timed
 from schedules.inputs.timing_form import TimingForm
 from schedules.job_kinds.calendar_events import short_key
 
@@ -36,7 +37,7 @@ def has_users(text: str) -> bool:
 
 
 def read(text: str, zone: str, now: datetime, budget: Budget, *, users: bool) -> Iterator[Item]:
-    """`zone` is that of jobs above the first CRON_TZ. Raises ImportRefused and OverBudget."""
+    """`zone` is that of jobs above the first CRON_TZ. Raises Refusal."""
     count = 0
     for number, line in enumerate(text.splitlines(), 1):
         budget.clock()
@@ -46,7 +47,7 @@ def read(text: str, zone: str, now: datetime, budget: Budget, *, users: bool) ->
             zone = match[2].strip().strip("\"'") if match[1] == "CRON_TZ" else zone
             continue
         if (count := count + 1) > MOST:
-            raise ImportRefused("too-many")
+            raise Refusal("import_long")
         yield _item(line, number, zone, now, users=users)
 
 

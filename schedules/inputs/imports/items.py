@@ -11,8 +11,9 @@ from typing import Any
 from uuid import UUID, uuid5
 
 from django.db.models import QuerySet
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext as _, gettext_noop
 
+from common.texts.refusal import TEXTS
 from notifications.messages import text
 from notifications.models import Channel
 from people.models import User
@@ -29,12 +30,21 @@ _PIECE = 100
 _NAMESPACE = UUID("5b0e2c0a-1d0b-5e63-9a52-7f1f3a3c9c11")
 
 
-class ImportRefused(Exception):
-    """The file as a whole cannot be taken. `code` says why; `problem` says what costs too much of one too-much."""
-
-    def __init__(self, code: str, problem: str = "") -> None:
-        super().__init__(code)
-        self.code, self.problem = code, problem
+TEXTS.update(
+    import_no_file=gettext_noop("Choose a file."),
+    import_large=gettext_noop("This file is larger than 1 MB. Export a part, such as one year or one project."),
+    import_long=gettext_noop("There are more than 1,000 entries in this file. Export a part, or split it."),
+    import_no_events=gettext_noop("There is no event in this file. Choose another one."),
+    import_no_entries=gettext_noop("There is no task and no job in this file. Choose another one."),
+    import_no_table=gettext_noop("The rows of this file cannot be read. Export it again as CSV."),
+    import_busy=gettext_noop("Other files are being read at the moment. Try again in a few seconds."),
+    import_zip=gettext_noop("This is a ZIP archive. Unpack it, and choose one of the files in it."),
+    import_encoding=gettext_noop("This file is not text in UTF-8. Save it as UTF-8, and choose it again."),
+    import_json=gettext_noop("This is a JSON file. Use the pages for files of Carillon or Healthchecks below."),
+    import_unknown=gettext_noop(
+        "No known program wrote this file. Choose a calendar (.ics), a CSV file or a cron table."
+    ),
+)
 
 
 class Fate(StrEnum):

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 
 from common.parsing.budget import Budget
-from schedules.inputs.imports.items import MOST, ImportRefused
+from common.texts.refusal import Refusal
+from schedules.inputs.imports.items import MOST
 
 # TickTick writes some lines before its head.
 _BEFORE_HEAD = 20
@@ -29,7 +30,7 @@ def delimiter(text: str, is_head: Callable[[list[str]], bool]) -> str:
 
 
 def read(text: str, is_head: Callable[[list[str]], bool], budget: Budget) -> Iterator[Row]:
-    """The rows after the head. Raises ImportRefused and OverBudget."""
+    """The rows after the head. Raises Refusal."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter(text, is_head) or ",")
     try:
         names = next(([*map(str.strip, cells)] for cells in islice(reader, _BEFORE_HEAD + 1) if is_head(cells)), None)
@@ -38,9 +39,9 @@ def read(text: str, is_head: Callable[[list[str]], bool], budget: Budget) -> Ite
         for count, cells in enumerate(filter(any, reader), 1):
             budget.clock()
             if count > MOST:
-                raise ImportRefused("too-many")
+                raise Refusal("import_long")
             row = Row(zip(names, map(str.strip, cells), strict=False))
             row.line = reader.line_num
             yield row
     except csv.Error:
-        raise ImportRefused("no-table") from None
+        raise Refusal("import_no_table") from None

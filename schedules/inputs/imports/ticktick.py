@@ -27,7 +27,7 @@ def is_head(head: list[str]) -> bool:
 
 
 def read(user: User, rows: Iterable[Row], times: ReminderTimes, now: datetime) -> list[Item]:
-    """Raises ImportRefused and OverBudget."""
+    """Raises Refusal."""
     items, events, lines = list[Item](), list[str](), dict[str, int]()
     for row in rows:
         title, written = row["Title"], row["Start Date"] or row["Due Date"]

@@ -6,11 +6,12 @@ from datetime import UTC, datetime, time as clock, timedelta
 
 import pytest
 
+from common.parsing.budget import OverBudget
 from people.models import User
 from schedules import rules
 from schedules.inputs.imports import files
 from schedules.inputs.imports.files import Format
-from schedules.inputs.imports.items import Fate, ImportRefused, Item, plan
+from schedules.inputs.imports.items import Fate, Item, plan
 from schedules.job_kinds.calendar_events import ReminderTimes
 
 NOW = datetime(2026, 11, 29, 2, tzinfo=UTC)
@@ -168,7 +169,7 @@ def test_the_same_entry_of_a_later_file_has_the_same_key(ada: User) -> None:
 @pytest.mark.parametrize("text", [TODOIST, TICKTICK, CRONTAB])
 def test_a_file_that_costs_too_much_is_refused(ada: User, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "_SECONDS", 0)
-    with pytest.raises(ImportRefused, match="too-much"):
+    with pytest.raises(OverBudget):
         read(ada, text)
 
 
