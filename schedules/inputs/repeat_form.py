@@ -1,6 +1,6 @@
 """The fields of what repeats by the calendar: daily, weekly, monthly, yearly, and every so many of them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, time
 from typing import Any
 
@@ -12,7 +12,8 @@ from django.utils.translation import gettext_lazy
 from common.forms.edit_form import TypedForm
 from common.texts.types import StrOrPromise
 from schedules.rules import Rule, WorkingDays, fields, repetition, words
-from schedules.rules.dated import Daily, Monthly, Weekly, read_day, read_days
+from schedules.rules.dated import Daily, Monthly, Weekly, read_day, read_days, read_short
+from schedules.rules.invalid import all_of
 from schedules.rules.repetition import WORKDAY, Repetition
 from schedules.rules.rrule import RRule
 
@@ -146,20 +147,23 @@ def number(text: str) -> int | str:
 
 def _read(cleaned: dict[str, Any]) -> Repetition:
     kind = cleaned["kind"]
-    every = fields.whole_number(number(cleaned.get("step") or "1"), "step", 1, _MOST, "step", most=_MOST)
-    values: dict[str, Any] = {"frequency": kind.upper(), "interval": every, "time": fields.time_of_day(cleaned)}
+    step = number(cleaned.get("step") or "1")
+    reads: dict[str, Callable[[], Any]] = {
+        "interval": lambda: fields.whole_number(step, "step", 1, _MOST, "step", most=_MOST),
+        "time": lambda: fields.time_of_day(cleaned),
+    }
     if kind == "weekly":
-        values["days"] = read_days(cleaned.get("days"))
+        reads["days"] = lambda: read_days(cleaned.get("days"))
     if kind == "yearly":
-        values["month"] = _chosen(cleaned, "month", _MONTHS)
-    if kind in ("daily", "weekly"):
-        return Repetition(**values)
-    values["nth"] = _chosen(cleaned, "nth", _NTH)
-    if values["nth"]:
-        values["weekday"] = _chosen(cleaned, "weekday", _WEEKDAYS)
-        return Repetition(**values)
-    day, short = read_day(number(cleaned.get("day", "")), cleaned.get("short") or "last")
-    return Repetition(**values, day=day, short=short)
+        reads["month"] = lambda: _chosen(cleaned, "month", _MONTHS)
+    if kind in ("monthly", "yearly"):
+        reads["nth"] = lambda: _chosen(cleaned, "nth", _NTH)
+        if cleaned.get("nth"):
+            reads["weekday"] = lambda: _chosen(cleaned, "weekday", _WEEKDAYS)
+        else:
+            reads["day"] = lambda: read_day(number(cleaned.get("day", "")))
+            reads["short"] = lambda: read_short(cleaned.get("short") or "last")
+    return Repetition(frequency=kind.upper(), **all_of(**reads))
 
 
 def _chosen(cleaned: dict[str, Any], name: str, choices: Sequence[tuple[str, StrOrPromise]]) -> int:

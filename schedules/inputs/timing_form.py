@@ -1,8 +1,9 @@
 """The timing section of the form: kind, its fields, time zone and window."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from django import forms
@@ -21,7 +22,10 @@ from schedules.inputs.repeat_form import ClockField, RepeatForm, select
 from schedules.models import Schedule
 from schedules.parts.slots import Slots, left, settled
 from schedules.rules import InvalidRule, Timetable, Work, civil, from_done, repetition, rrule_text, working_days
+from schedules.rules.invalid import all_of
 from schedules.rules.once import Once
+from schedules.rules.rrule import RRule
+from schedules.rules.timetable import check_window
 
 KINDS = [
     ("once", gettext_lazy("Once")),
@@ -207,10 +211,11 @@ class TimingForm(RepeatForm):
         return from_done.describe(rule) if self.cleaned_data["after_done"] else rule.describe(self.on_readers_clocks)
 
     def refuse(self, error: InvalidRule) -> None:
-        name = _FIELD.get(error.field, error.field)
-        if name == "expression" and self.cleaned_data.get("kind") == "rrule":
-            name = "rule"  # @daily and the like
-        self._refuse(name if name in self.fields else "kind", str(error), error.code)
+        for one in (error, *error.others):
+            name = _FIELD.get(one.field, one.field)
+            if name == "expression" and self.cleaned_data.get("kind") == "rrule":
+                name = "rule"  # @daily and the like
+            self._refuse(name if name in self.fields else "kind", str(one), one.code)
 
     def _refuse(self, name: str, message: StrOrPromise, code: str) -> None:
         """Add an error to the field, unless it already has one: the first is the cause."""
@@ -229,14 +234,13 @@ class TimingForm(RepeatForm):
         given = cleaned if self.parameters is None else self.parameters
         if (missing := _MISSING.get(cleaned["kind"])) and not given.get(missing[0]):
             self._refuse(*missing)
-            return None
+        window = (cleaned["starts_at"], cleaned["ends_at"])
+        read: Callable[[], rules.Rule] = partial(self._rule, cleaned, given, zone)
+        if given.get("off_days") and working_days.fits(rules.KINDS.get(cleaned["kind"], RRule)):
+            read = partial(rules.WorkingDays.of, read, given)
         try:
-            rule = self._rule(cleaned, given, zone)
-            if given.get("off_days") and working_days.fits(type(rule)):
-                rule = rules.WorkingDays.of(rule, given)
-            timetable = Timetable(
-                rule, cleaned["starts_at"], cleaned["ends_at"], frozenset(cleaned.get("excluded") or [])
-            )
+            values = all_of(rule=read, window=lambda: check_window(*window))
+            timetable = Timetable(values["rule"], *window, frozenset(cleaned.get("excluded") or []))
             self._refuse_what_never_fires(timetable)
         except InvalidRule as error:
             self.refuse(error)

@@ -71,4 +71,4 @@ def _read(kind: str, data: Mapping[str, Any], timezone: str) -> Rule:
     if not isinstance(data, Mapping) or not data.get("off_days") or not working_days.fits(KINDS[kind]):
         return KINDS[kind].parse(data, timezone)
     own = {name: value for name, value in data.items() if name not in working_days.PARAMETERS}
-    return WorkingDays.of(KINDS[kind].parse(own, timezone), data)
+    return WorkingDays.of(lambda: KINDS[kind].parse(own, timezone), data)

@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 
 from common.times.civil_time import begin_of
 from schedules.rules import civil, fields
-from schedules.rules.invalid import InvalidRule, Work
+from schedules.rules.invalid import InvalidRule, Work, all_of
 from schedules.rules.repetition import Repetition
 from schedules.rules.rule import CivilRule
 
@@ -30,12 +30,16 @@ def read_days(days: object) -> tuple[int, ...]:
     return tuple(sorted({fields.whole_number(day, "days", 0, 6, "days") for day in days}))
 
 
-def read_day(day: object, short: object) -> tuple[int, str]:
-    """The day of a month, -1 for "last", and what a month without it does. Raises InvalidRule."""
-    number = -1 if day == "last" else fields.whole_number(day, "day", 1, 31, "day")
+def read_day(day: object) -> int:
+    """The day of a month, -1 for "last". Raises InvalidRule."""
+    return -1 if day == "last" else fields.whole_number(day, "day", 1, 31, "day")
+
+
+def read_short(short: object) -> str:
+    """What a month without the day does. Raises InvalidRule."""
     if short not in ("last", "skip"):
         raise InvalidRule("short", "short")
-    return number, str(short)
+    return str(short)
 
 
 @dataclass(frozen=True)
@@ -83,7 +87,8 @@ class Weekly(DatedRule):
 
     @classmethod
     def read(cls, data: Mapping[str, Any], timezone: str) -> Self:
-        return cls(timezone, Repetition("WEEKLY", 1, fields.time_of_day(data), read_days(data.get("days"))))
+        values = all_of(time=lambda: fields.time_of_day(data), days=lambda: read_days(data.get("days")))
+        return cls(timezone, Repetition("WEEKLY", 1, **values))
 
     def data(self) -> dict[str, Any]:
         return super().data() | {"days": list(self.repetition.days)}
@@ -98,8 +103,12 @@ class Monthly(DatedRule):
 
     @classmethod
     def read(cls, data: Mapping[str, Any], timezone: str) -> Self:
-        at, (day, short) = fields.time_of_day(data), read_day(data.get("day"), data.get("short", "last"))
-        return cls(timezone, Repetition("MONTHLY", 1, at, day=day, short=short))
+        values = all_of(
+            time=lambda: fields.time_of_day(data),
+            day=lambda: read_day(data.get("day")),
+            short=lambda: read_short(data.get("short", "last")),
+        )
+        return cls(timezone, Repetition("MONTHLY", 1, **values))
 
     def data(self) -> dict[str, Any]:
         day = self.repetition.day

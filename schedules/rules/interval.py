@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 from django.utils.translation import gettext as _
 
 from schedules.rules import civil, fields, words
-from schedules.rules.invalid import InvalidRule, Work
+from schedules.rules.invalid import InvalidRule, Work, all_of
 from schedules.rules.rule import Rule
 
 # How many of each unit make the longest interval, ten years.
@@ -28,25 +28,9 @@ class Interval(Rule):
 
     @classmethod
     def read(cls, data: Mapping[str, Any], timezone: str) -> Self:
-        unit = data.get("unit")
-        if not isinstance(unit, str) or unit not in _LONGEST:
-            raise InvalidRule("unit", "unit")
-        longest = _LONGEST[unit]
-        every = fields.whole_number(data.get("every"), "every", 1, longest, f"every_{unit}", longest=longest)
-        anchor = written = data.get("anchor")
-        if not isinstance(anchor, datetime):
-            written = fields.text(data, "anchor", 40, "anchor")
-            try:
-                anchor = datetime.fromisoformat(written)
-            except ValueError:
-                raise InvalidRule("anchor", "anchor_format", written=written) from None
-        if anchor.tzinfo is None:
-            raise InvalidRule("anchor", "anchor_offset", written=written)
-        if civil.is_in_reach(anchor.replace(tzinfo=None)):
-            anchor = anchor.astimezone(UTC)
-        if not civil.is_in_reach(anchor.replace(tzinfo=None)):
-            raise InvalidRule("anchor", "out_of_reach", written=written)
-        return cls(timezone, every, unit, anchor)
+        values = all_of(step=lambda: _step(data), anchor=lambda: _anchor(data))
+        every, unit = values["step"]
+        return cls(timezone, every, unit, values["anchor"])
 
     @property
     def step(self) -> timedelta:
@@ -82,3 +66,28 @@ class Interval(Rule):
 
     def clock_change(self, slot: datetime) -> None:
         return None
+
+
+def _step(data: Mapping[str, Any]) -> tuple[int, str]:
+    unit = data.get("unit")
+    if not isinstance(unit, str) or unit not in _LONGEST:
+        raise InvalidRule("unit", "unit")
+    longest = _LONGEST[unit]
+    return fields.whole_number(data.get("every"), "every", 1, longest, f"every_{unit}", longest=longest), unit
+
+
+def _anchor(data: Mapping[str, Any]) -> datetime:
+    anchor = written = data.get("anchor")
+    if not isinstance(anchor, datetime):
+        written = fields.text(data, "anchor", 40, "anchor")
+        try:
+            anchor = datetime.fromisoformat(written)
+        except ValueError:
+            raise InvalidRule("anchor", "anchor_format", written=written) from None
+    if anchor.tzinfo is None:
+        raise InvalidRule("anchor", "anchor_offset", written=written)
+    if civil.is_in_reach(anchor.replace(tzinfo=None)):
+        anchor = anchor.astimezone(UTC)
+    if not civil.is_in_reach(anchor.replace(tzinfo=None)):
+        raise InvalidRule("anchor", "out_of_reach", written=written)
+    return anchor

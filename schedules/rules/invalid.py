@@ -1,5 +1,6 @@
 """The error for a rule that is refused, and the budget of work beyond which one is."""
 
+from collections.abc import Callable
 from typing import Any
 
 from schedules.rules.refusals import sentence
@@ -17,9 +18,26 @@ class InvalidRule(ValueError):
     def __init__(self, field: str, code: str, **params: Any) -> None:
         super().__init__(field, code)
         self.field, self.code, self.params = field, code, params
+        # What else is wrong with the same rule.
+        self.others: list[InvalidRule] = []
 
     def __str__(self) -> str:
         return sentence(self.code, self.params)
+
+
+def all_of(**reads: Callable[[], Any]) -> dict[str, Any]:
+    """What each of them returns. Raises the first InvalidRule, with the others."""
+    values: dict[str, Any] = {}
+    errors: list[InvalidRule] = []
+    for name, read in reads.items():
+        try:
+            values[name] = read()
+        except InvalidRule as error:
+            errors += [error, *error.others]
+    if errors:
+        errors[0].others = errors[1:]
+        raise errors[0]
+    return values
 
 
 class Work:

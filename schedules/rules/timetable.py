@@ -33,11 +33,7 @@ class Timetable:
     excluded: frozenset[date] = frozenset()
 
     def __post_init__(self) -> None:
-        for name, edge in (("starts", self.starts), ("ends", self.ends)):
-            if edge is not None and edge.tzinfo is None:
-                raise InvalidRule(name, "window_offset")
-        if self.starts is not None and self.ends is not None and self.ends < self.starts:
-            raise InvalidRule("ends", "window_order")
+        check_window(self.starts, self.ends)
 
     def next_after(self, instant: datetime, work: Work | None = None) -> datetime | None:
         """The first slot strictly after an aware `instant` and within the window, in UTC, or None.
@@ -102,3 +98,12 @@ class Timetable:
         """The slots in [begin, end); one more than `_WALK` if there are more."""
         slots = takewhile(lambda slot: slot < end, self.after(begin - civil.TICK, work))
         return list(islice(slots, _WALK + 1))
+
+
+def check_window(starts: datetime | None, ends: datetime | None) -> None:
+    """Raises InvalidRule with the wrong one."""
+    for name, edge in (("starts", starts), ("ends", ends)):
+        if edge is not None and edge.tzinfo is None:
+            raise InvalidRule(name, "window_offset")
+    if starts is not None and ends is not None and ends < starts:
+        raise InvalidRule("ends", "window_order")

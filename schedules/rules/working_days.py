@@ -1,6 +1,6 @@
 """A rule of any kind on the working days of a country only."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any, Self
@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from common.times import public_holidays
 from common.times.civil_time import begin_of
 from schedules.rules import civil
-from schedules.rules.invalid import InvalidRule, Work
+from schedules.rules.invalid import InvalidRule, Work, all_of
 from schedules.rules.once import Once
 from schedules.rules.rule import CivilRule, ClockChange, Rule
 
@@ -41,16 +41,10 @@ class WorkingDays(Rule):
     country: str
 
     @classmethod
-    def of(cls, rule: Rule, data: Mapping[str, Any]) -> Self:
-        """Raises InvalidRule with the wrong one of PARAMETERS."""
-        if (off_days := data.get("off_days")) not in ("skip", "next"):
-            raise InvalidRule("off_days", "off_days")
-        code = data.get("public_holidays") or ""
-        try:
-            country = public_holidays.read(code) if code else ""
-        except (public_holidays.UnknownCountryError, AttributeError):
-            raise InvalidRule("public_holidays", "public_holidays", given=str(code)[:40]) from None
-        return cls(rule.timezone, rule, off_days == "next", country)
+    def of(cls, read: Callable[[], Rule], data: Mapping[str, Any]) -> Self:
+        """On the rule that `read` returns. Raises InvalidRule, also with the wrong ones of PARAMETERS."""
+        values = all_of(rule=read, moves=lambda: _moves(data), country=lambda: _country(data))
+        return cls(values["rule"].timezone, **values)
 
     @property
     def kind(self) -> str:  # type: ignore[override]  # that of its rule
@@ -142,3 +136,17 @@ class WorkingDays(Rule):
     @property
     def is_elapsed(self) -> bool:
         return self.rule.is_elapsed
+
+
+def _moves(data: Mapping[str, Any]) -> bool:
+    if (off_days := data.get("off_days")) not in ("skip", "next"):
+        raise InvalidRule("off_days", "off_days")
+    return bool(off_days == "next")
+
+
+def _country(data: Mapping[str, Any]) -> str:
+    code = data.get("public_holidays") or ""
+    try:
+        return public_holidays.read(code) if code else ""
+    except (public_holidays.UnknownCountryError, AttributeError):
+        raise InvalidRule("public_holidays", "public_holidays", given=str(code)[:40]) from None

@@ -50,6 +50,21 @@ NEW: list[tuple[str, dict[str, Any], dict[str, str]]] = [
             "grace": "min_value",
         },
     ),
+    (
+        "/schedules",
+        {
+            "timing": {"weekly": {"time": "25:00", "days": [], "off_days": "skip", "public_holidays": "Mars"}},
+            **{"title": "", "starts_at": "2030-02-01T00:00", "ends_at": "2030-01-01T00:00", "channel_ids": []},
+        },
+        {
+            "title": "required",
+            "timing.weekly.days": "required",
+            "timing.weekly.time": "time",
+            "timing.weekly.public_holidays": "public_holidays",
+            "ends_at": "window_order",
+            "channel_ids": "required",
+        },
+    ),
     # A timing is one value: what is wrong in it hides its rule, and nothing else.
     (
         "/schedules",

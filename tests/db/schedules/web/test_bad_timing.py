@@ -57,6 +57,20 @@ IMPOSSIBLE: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"kind": "yearly", "step": "0", "time": "25:00", "month": "13", "day": "32", "short": "next"},
+        {"kind": "monthly", "step": "0", "time": "", "nth": "5", "weekday": "9"},
+        {"kind": "weekly", "step": "0", "time": "noon", "off_days": "never", "public_holidays": "Mars"},
+    ],
+)
+def test_all_that_is_wrong_in_a_timing_is_told_at_once(wrong: dict[str, str]) -> None:
+    form = TimingForm({"time_zone": "UTC", **wrong}, now=NOON)
+    assert not form.is_valid()
+    assert form.errors.keys() == (wrong.keys() | ({"days"} if wrong["kind"] == "weekly" else set())) - {"kind"}
+
+
 @pytest.mark.parametrize(("name", "fields"), IMPOSSIBLE)
 def test_what_cannot_be_is_refused_soon_at_its_field(
     browser: Client, ada: User, name: str, fields: dict[str, Any]

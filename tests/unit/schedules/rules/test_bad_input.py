@@ -54,6 +54,20 @@ def test_a_rule_that_is_no_object_is_refused(data: Any) -> None:
     assert refuse("daily", data).field == "rule"
 
 
+@pytest.mark.parametrize(
+    ("kind", "data"),
+    [
+        ("weekly", {"time": "9", "days": [7]}),
+        ("monthly", {"time": "9", "day": 32, "short": "next"}),
+        ("interval", {"every": 0, "unit": "hours", "anchor": "now"}),
+        ("weekly", {"time": "9", "days": [7], "off_days": "never", "public_holidays": "Mars"}),
+    ],
+)
+def test_all_that_is_wrong_in_a_rule_is_told(kind: str, data: dict[str, Any]) -> None:
+    error = refuse(kind, data)
+    assert sorted(one.field for one in (error, *error.others)) == sorted(data.keys() - {"unit"})
+
+
 def test_a_parameter_of_another_kind_is_refused_by_name() -> None:
     error = refuse("daily", {"time": "09:00", "days": [1]})
     assert error.field == "days"
