@@ -187,7 +187,7 @@ def discard(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Act:
-    """What people do to dead letters. `do` takes rows, a description of them, who acts, and their `cause`.
+    """An action on dead letters. `do` takes rows, a description of them, who acts, and their `cause`.
 
     It takes a `reason` too where the act `ends` them: nothing more is done. The others send them again. The admin
     confirms with `title`, `text` and `button`, and then shows the `result`; `letters` are how many, with a verb.

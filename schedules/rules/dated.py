@@ -36,7 +36,7 @@ def read_day(day: object) -> int:
 
 
 def read_short(short: object) -> str:
-    """What a month without the day does. Raises InvalidRule."""
+    """Read the choice for a month without the day. Raises InvalidRule."""
     if short not in ("last", "skip"):
         raise InvalidRule("short", "short")
     return str(short)

@@ -26,7 +26,7 @@ class InvalidRule(ValueError):
 
 
 def all_of(**reads: Callable[[], Any]) -> dict[str, Any]:
-    """What each of them returns. Raises the first InvalidRule, with the others."""
+    """Call each of them. Raises the first InvalidRule, with the others."""
     values: dict[str, Any] = {}
     errors: list[InvalidRule] = []
     for name, read in reads.items():
