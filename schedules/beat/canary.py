@@ -28,7 +28,7 @@ _DEADLINE = 10.0  # seconds
 
 _AGE = """
 SELECT extract(epoch FROM now() - coalesce(max(slot.scheduled_for), s.created_at))::float AS seconds
-  FROM people_user u JOIN schedules_schedule s ON s.user_id = u.id AND s.deleted_at IS NULL
+  FROM people_user u JOIN schedules_schedule s ON s.user_id = u.id
   LEFT JOIN (schedules_occurrence slot
              JOIN notifications_notification n ON n.batch_id = slot.id
              JOIN notifications_delivery d ON d.notification_id = n.id AND d.state = 'delivered')

@@ -17,7 +17,7 @@ from events.pure.envelope import Envelope
 from people.models import User
 from tests.db.api.conftest import Api
 from tests.db.events.test_inbound import ORDER, make_address, post
-from tests.make import NOON, happen, make_channel, make_rule, signed_in
+from tests.make import NOON, happen, make_channel, make_rule, make_user, signed_in
 from work.engine import runner
 from work.reasons import NO_REASON
 
@@ -104,6 +104,12 @@ def test_messages_of_rules_count_and_a_new_day_begins_anew(ada: User) -> None:
     used = usage.used(ada.pk)
     assert (used.events, used.this_minute) == (1, 1)
     assert 0 < used.bytes < 5_000
+
+
+def test_all_count_people_in_one_order_so_that_none_waits_for_another() -> None:
+    first, second = make_user(), make_user()
+    usage.count((second.pk, 1, 0), (first.pk, 1, 0))
+    assert list(Usage.objects.order_by("id").values_list("user_id", flat=True)) == [first.pk, second.pk]
 
 
 def grown(user: User, before: int) -> int:

@@ -224,6 +224,9 @@ def test_a_check_under_way_in_a_batch_that_is_cancelled_is_not_tried_again(staff
     waiting.refresh_from_db()
     assert (begun.state, begun.failures_noted, waiting.state) == ("looking", 1, "cancelled")
     assert begun.expires_at is not None and begun.expires_at <= timezone.now()
+    tell(announce(staff, job_kind="sample", job_payload={"value": "seven"}))
+    batches.count_open()
+    assert progress(batch) == Progress(0, 1, 0, 0, 1)
 
 
 def test_one_that_was_cancelled_while_a_worker_had_it_tells_nobody(staff: User) -> None:

@@ -245,6 +245,7 @@ def test_changes_in_another_process_count_until_their_lease_ends(ada: User, api:
         assert api.post(f"/schedules/{made.id}/pause").status_code == 200
         assert 0 < redis.pttl(name) <= request_slots.LEASE * 1000
         assert redis.zrange(name, 0, -1) == [b"one"]
+    assert not request_slots._in_work
 
 
 def test_a_forged_request_is_refused_before_its_fields_are_shown(ada: User, in_work: None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -104,7 +105,8 @@ def test_an_answer_closes_it_on_every_device_that_shows_it(
     with django_capture_on_commit_callbacks(execute=True):
         acknowledge.acknowledge(said.id)
         acknowledge.acknowledge(said.id)
-    assert broker.llen("carillon:deliveries") == 1
+    [message] = broker.lrange("carillon:deliveries", 0, -1)  # type: ignore[misc]
+    assert json.loads(message)["headers"]["argsrepr"] == f"['{said.id}']"
     tasks.close_shown(str(said.id))
     closed = [web_push.read(request) for request in service.requests]
     assert [document["closed"] for document in closed] == ["Done", "Done"]

@@ -219,5 +219,9 @@ def test_nothing_that_quiet_hours_have_held_rings_in_a_holiday_that_was_there_be
     assert tried_again(delivery) == ("cancelled", "holiday")
     others, day = held_reminder()
     end_quiet_hours()
-    answers.append(Delivered())
+    answers += [Delivered(), Delivered()]
     assert tried_again(others)[0] == "delivered"
+    slot = fire.read_clock().now
+    on_time = make_delivery(others.channel, origin_id=others.notification.origin_id, slot=slot)
+    Holiday.objects.bulk_create([Holiday(user=others.notification.user, **both)])
+    assert tried_again(on_time)[0] == "delivered"
