@@ -53,6 +53,14 @@ def next_wait(policy: Policy, tries_made: int, retry_after: float | None, random
     return wait
 
 
+def wait_when_busy(shortest: float, longest: float, released: int, random: float) -> float:
+    """Return the seconds before work comes again that was released so often: doubled each time, up to `longest`.
+
+    `random` is a number in [0, 1). It makes of that a half to one and a half, so that many do not meet again.
+    """
+    return min(shortest * 2 ** min(released, 16), longest) * (0.5 + random)
+
+
 def parse_retry_after(value: str | None, now: datetime) -> float | None:
     """Return the seconds that a Retry-After header asks for; None if it is missing or invalid.
 

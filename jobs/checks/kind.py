@@ -30,7 +30,7 @@ from work.answers import Answer, Cancel, Defer, Overtaken
 from work.broker.wakes import publish_after_commit
 from work.kinds import Kind
 from work.reasons import Reason, WorkCode
-from work.retry import Policy
+from work.retry import Policy, wait_when_busy
 
 log = logging.getLogger(__name__)
 
@@ -119,7 +119,7 @@ class CheckKind(Kind[JobClaim]):
             busy = Reason(JobCode.PARSERS_BUSY)
             if claim.released >= _MOST_RELEASED:
                 return deciding.failed(claim, busy)
-            return Defer(min(60.0, 2.0 ** min(claim.released, 6)) * (0.5 + random.random()), busy)  # noqa: S311
+            return Defer(wait_when_busy(1.0, 60.0, claim.released, random.random()), busy)  # noqa: S311
         if isinstance(result, Defer):
             return result
         if isinstance(result, Later):

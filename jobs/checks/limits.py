@@ -22,6 +22,7 @@ from work.answers import Defer
 from work.broker import load
 from work.engine.claim import LEASE
 from work.reasons import Reason
+from work.retry import wait_when_busy
 
 OF_A_PERSON = 20
 # One thread of so many takes no check.
@@ -49,7 +50,7 @@ def limited(claim: JobClaim) -> Defer | None:
     """None: it may check now, and is counted until `counted` ends. Else when to come again; nothing is counted."""
     if _Worker.threads is not None and not _Worker.threads.acquire(blocking=False):
         # Another worker may have a thread, so the first waits are short.
-        wait = min(_LONGEST_WAIT, 0.5 * 2 ** min(claim.released, 6)) * (0.5 + random.random())  # noqa: S311
+        wait = wait_when_busy(0.5, _LONGEST_WAIT, claim.released, random.random())  # noqa: S311
         return Defer(wait, Reason(JobCode.WORKER_BUSY))
     try:
         full = rate_limiter.take([_slots(claim)], str(claim.user_id), claim.released, claim.left, str(claim.token))

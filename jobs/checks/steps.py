@@ -24,6 +24,7 @@ from jobs.reading.fetch import Fetch, Later, NotModified, Refused, outcome, over
 from jobs.reasons import JobCode
 from work.answers import Defer
 from work.reasons import Reason
+from work.retry import wait_when_busy
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +49,7 @@ def check(
         return _ask(kind, ask, key, deadline, keep)
     asking = f"asking:{key}"
     if not cache.add(asking, True, kind.deadline + _MARGIN):
-        return Defer(_WAIT * (0.5 + random.random()), Reason(JobCode.ASKED_ALREADY))  # noqa: S311
+        return Defer(wait_when_busy(_WAIT, _WAIT, 0, random.random()), Reason(JobCode.ASKED_ALREADY))  # noqa: S311
     try:
         # One that has just ended may have kept its answer.
         return _stored(key, fresh) or _ask(kind, ask, key, deadline, keep)

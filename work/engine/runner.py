@@ -23,6 +23,7 @@ from work.engine.manual import cancel
 from work.engine.settlement import release, settle
 from work.kinds import C, Kind
 from work.reasons import Reason, WorkCode
+from work.retry import wait_when_busy
 
 log = logging.getLogger(__name__)
 
@@ -141,10 +142,8 @@ def finish(kind: Kind[C], claimed: C, answer: Answer, jitter: float | None = Non
 def _finish_unsettled(kind: Kind[C], claimed: C, answer: Answer, error: Exception, jitter: float | None) -> None:
     """An effect failed, or the answer cannot be stored: nothing was written. Raises the error if no row caused it."""
     if isinstance(error, Busy) or (is_locked(error) and effects_of(answer).has_effect):
-        # Its effect needs what another transaction has locked: it is done again later, with a random part, so that many
-        # do not meet again.
-        shortest, longest = kind.waits_for_locks
-        wait = min(shortest * 2 ** min(claimed.released, 10), longest) * (0.5 + random.random())  # noqa: S311
+        # Its effect needs what another transaction has locked: it is done again later.
+        wait = wait_when_busy(*kind.waits_for_locks, claimed.released, random.random())  # noqa: S311
         _defer(kind, claimed, Defer(wait, Reason(WorkCode.LOCKED)))
     elif isinstance(answer, OwnFault) or blames_no_row(error):
         raise error

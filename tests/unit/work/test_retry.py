@@ -4,7 +4,7 @@ from unittest.mock import patch
 import pytest
 from celery.utils.time import get_exponential_backoff_interval
 
-from work.retry import QUICK, SLOW, next_wait, parse_retry_after
+from work.retry import QUICK, SLOW, next_wait, parse_retry_after, wait_when_busy
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
@@ -19,6 +19,11 @@ def test_the_quick_policy_backs_off_as_celery_does_and_stops_after_five_tries() 
 def test_the_slow_policy_has_its_own_waits() -> None:
     waits = [next_wait(SLOW, tries, None, 0.5) for tries in range(1, 8)]
     assert waits == [5, 300, 1800, 7200, 18000, 36000, None]
+
+
+def test_what_was_released_waits_twice_as_long_each_time_up_to_a_limit() -> None:
+    assert [wait_when_busy(1.0, 20.0, released, 0.5) for released in (0, 1, 4, 5, 10_000)] == [1, 2, 16, 20, 20]
+    assert [wait_when_busy(1.0, 20.0, 3, random) for random in (0.0, 0.75)] == [4, 10]
 
 
 def test_jitter_moves_a_wait_by_ten_per_cent_either_way() -> None:
