@@ -1,8 +1,6 @@
 """Pages of a list: an opaque, signed cursor, and a `Link` header."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from datetime import datetime
 from functools import partial
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote
@@ -15,7 +13,6 @@ from pydantic import BaseModel, Field
 from api.protocol.answers import answer, fields_of, to_json
 from api.protocol.problems import FieldError, invalid
 from common.database import paging as windows
-from common.database.damaged import readable
 
 T = TypeVar("T")
 Row = TypeVar("Row", bound=Model)
@@ -48,68 +45,24 @@ def answer_page(
     request: HttpRequest,
     page: PageParameters,
     show: Show[Row],
-    key: str = "pk",
-    beside: Callable[[Sequence[Row]], object] = lambda rows: None,
-) -> HttpResponse:
-    """The readable rows after its cursor, the greatest `key` first, which is unique among them; with the `Link` header.
-
-    `beside` reads what `show` needs beside the rows of a chunk.
-    """
-
-    def read_chunk(last: str, size: int) -> _Chunk[Row]:
-        behind = rows.filter(**{f"{key}__lt": last}) if last else rows
-        result, damaged = readable(behind.order_by(f"-{key}")[: size + 1])
-        shown = result[:size]
-        beside(shown)
-        if len(result) + len(damaged) <= size:
-            return _Chunk(shown, "")
-        value = getattr(shown[-1], key) if shown else rows.values_list(key, flat=True).get(pk=damaged[-1])
-        return _Chunk(shown, value.isoformat() if isinstance(value, datetime) else str(value), not shown)
-
-    return _answer_chunks(read_chunk, request, page, show)
-
-
-def answer_search(
-    rows: QuerySet[Row],
-    request: HttpRequest,
-    page: PageParameters,
-    show: Show[Row],
     *,
     by: str = "",
     among: QuerySet[Row] | None = None,
+    beside: Callable[[Sequence[Row]], object] = lambda rows: None,
 ) -> HttpResponse:
-    """As `answer_page`, in the order of `by`; for `among` see `windows.page`: a page may be short, with a next."""
+    """The readable rows after its cursor, newest first, with the `Link` header. For `by` and `among`: `windows.page`.
 
-    def read_chunk(last: str, size: int) -> _Chunk[Row]:
-        result = windows.page(rows, QueryDict(f"before={quote(last)}"), size, by, among)
-        return _Chunk(result.rows, QueryDict(result.older.removeprefix("?")).get("before", ""), result.is_cut)
-
-    return _answer_chunks(read_chunk, request, page, show)
-
-
-@dataclass(frozen=True, slots=True)
-class _Chunk(Generic[Row]):
-    """`last` is the key that the next chunk follows, "" at the end; `is_cut`: the search goes on in another page."""
-
-    rows: Sequence[Row]
-    last: str
-    is_cut: bool = False
-
-
-def _answer_chunks(
-    read_chunk: Callable[[str, int], _Chunk[Row]],
-    request: HttpRequest,
-    page: PageParameters,
-    show: Show[Row],
-) -> HttpResponse:
-    """No further chunk is read once the page has `_LONG_PAGE` characters: an item can have 128 KiB."""
+    With `among`, a page may be short and have a next. `beside` reads what `show` needs beside the rows of a chunk. No
+    further chunk is read once the page has `_LONG_PAGE` characters: an item can have 128 KiB.
+    """
     show_row = partial(fields_of, show) if isinstance(show, type) else show
     items: list[str] = []
     last = read(page.cursor, request) if page.cursor else ""
     while True:
-        chunk = read_chunk(last, min(SIZE, page.limit - len(items)))
+        chunk = windows.page(rows, QueryDict(f"before={quote(last)}"), min(SIZE, page.limit - len(items)), by, among)
+        beside(chunk.rows)
         items += [to_json(show_row(row)) for row in chunk.rows]
-        last = chunk.last
+        last = QueryDict(chunk.older.removeprefix("?")).get("before", "")
         if not last or chunk.is_cut or len(items) >= page.limit or sum(map(len, items)) >= _LONG_PAGE:
             break
     following = make(request, last) if last else None

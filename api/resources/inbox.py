@@ -56,7 +56,7 @@ def list_inbox(
     """
     among = Delivery.objects.listed(request.auth.user, archived=archived, unread=unread)
     rows = among.filter(notification__subject__icontains=search) if search else among
-    return paging.answer_search(rows, request, page, InboxMessage, by="settled_at", among=among if search else None)
+    return paging.answer_page(rows, request, page, InboxMessage, by="settled_at", among=among if search else None)
 
 
 @router.post("/read", response=MarkedRead, summary="Mark all messages as read")

@@ -187,9 +187,10 @@ def list_notifications(
             below = UUID(paging.read(page.cursor, request)) if page.cursor else LAST_ID
             span = Span(page.limit + 1, below=below)
             rows = rows.filter(id__in=candidates(channels, states, period, span, without))
-    if given.keys() & {"origin", "subject__icontains"}:
-        return paging.answer_search(with_deliveries(rows), request, page, NotificationDocument, among=among)
-    return paging.answer_page(with_deliveries(rows), request, page, NotificationDocument)
+    is_searched = given.keys() & {"origin", "subject__icontains"}
+    return paging.answer_page(
+        with_deliveries(rows), request, page, NotificationDocument, among=among if is_searched else None
+    )
 
 
 @router.get("/{uuid:notification_id}", response=NotificationWithAttempts, summary="Read a notification")

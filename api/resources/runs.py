@@ -106,7 +106,7 @@ def list_runs(
         rows = rows.filter(Q(state__phase=phase) | Q(ended_at__isnull=False), flow=Incident.name)
     elif phase is not None:
         rows = rows.filter(state__phase=phase, ended_at=None)
-    return paging.answer_search(
+    return paging.answer_page(
         rows, request, page, RunDocument, among=among if key is not None or state or phase else None
     )
 

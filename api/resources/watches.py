@@ -214,7 +214,7 @@ def read_watch(request: ApiRequest, watch_id: UUID) -> HttpResponse:
 def list_pings(request: ApiRequest, watch_id: UUID, page: Query[paging.PageParameters]) -> HttpResponse:
     """Newest first: at most 100, with their output."""
     pings = Watch.objects.own(request.auth.user, id=watch_id).pings.all()
-    return paging.answer_page(pings, request, page, PingDocument, "number")
+    return paging.answer_page(pings, request, page, PingDocument, by="number")
 
 
 @router.put("/{uuid:watch_id}", response=WatchDocument, summary="Replace a watch")

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 from uuid import UUID
 
+from django.core.exceptions import ValidationError
 from django.db.models import Model, Q, QuerySet
 from django.http import QueryDict
 
@@ -44,10 +45,10 @@ class Span:
 
 
 class _Key(NamedTuple):
-    """The position of a row; `instant` is None if ids alone give the order."""
+    """The position of a row; `value` is that of the field which gives the order, None if ids alone do."""
 
-    instant: datetime | None
-    id: UUID
+    value: Any
+    id: Any
 
 
 def page(
@@ -55,10 +56,11 @@ def page(
 ) -> Page[Row]:
     """The readable rows that `?before=` or `?after=` ask for; the newest ones if both are missing or invalid.
 
-    Rows are ordered by their time-ordered ids, or by the instant in the field `by`. With `among`, `rows` are those of
-    it that meet a condition without an index: the next `WINDOW` of `among` are looked at, and links lead on from there.
+    Rows are ordered by their time-ordered ids, or by the field `by`, an instant or a number. With `among`, `rows` are
+    those of it that meet a condition without an index: the next `WINDOW` of `among` are looked at, and links lead on
+    from there. So they do where no row of a page can be read.
     """
-    before, after = _read(query.get("before"), by), _read(query.get("after"), by)
+    before, after = (_read(query.get(name), by, rows.model) for name in ("before", "after"))
     newer, start = after is not None, before if after is None else after
     order = [by, "pk"] if by else ["pk"]
     if not newer:
@@ -70,6 +72,8 @@ def page(
         is_full = len(matches) + len(damaged) > size
         if edge is None or is_full:
             break
+    if is_full and not matches:  # go on behind the damaged ones
+        edge, is_full = _first(rows.filter(pk=damaged[-1]), by), False
     return _page(query, by, start, newer, matches[:size], edge, is_full)
 
 
@@ -85,9 +89,9 @@ def _page(
     return Page(shown, _link(query, "after", back), _link(query, "before", last), is_cut)
 
 
-def span(query: QueryDict, size: int = SIZE) -> Span:
+def span(query: QueryDict, rows: type[Model], size: int = SIZE) -> Span:
     """The ids that a page of rows in the order of their ids may show, and one more."""
-    before, after = _read(query.get("before"), ""), _read(query.get("after"), "")
+    before, after = (_read(query.get(name), "", rows) for name in ("before", "after"))
     if after is not None:
         return Span(size + 1, above=after.id, ascending=True)
     return Span(size + 1) if before is None else Span(size + 1, below=before.id)
@@ -96,8 +100,11 @@ def span(query: QueryDict, size: int = SIZE) -> Span:
 def _edge(among: QuerySet[Row], by: str, start: _Key | None, order: list[str], most: int) -> _Key | None:
     """The last row to look at; None if fewer than `most` are left."""
     ahead = _beyond(among, by, start, not order[-1].startswith("-")).order_by(*order)
-    keys = ahead.values_list(*([by] if by else []), "pk")[most - 1 : most]
-    return next((_Key(key[0] if by else None, key[-1]) for key in keys), None)
+    return _first(ahead[most - 1 : most], by)
+
+
+def _first(rows: QuerySet[Row], by: str) -> _Key | None:
+    return next((_Key(key[0] if by else None, key[-1]) for key in rows.values_list(*([by] if by else []), "pk")), None)
 
 
 def _beyond(rows: QuerySet[Row], by: str, key: _Key | None, newer: bool, *, inclusive: bool = False) -> QuerySet[Row]:
@@ -108,16 +115,17 @@ def _beyond(rows: QuerySet[Row], by: str, key: _Key | None, newer: bool, *, incl
     if not by:
         return rows.filter(further)
     # The first condition is redundant, but an index serves it.
-    return rows.filter(Q(**{f"{by}__{side}e": key.instant}), Q(**{f"{by}__{side}": key.instant}) | further)
+    return rows.filter(Q(**{f"{by}__{side}e": key.value}), Q(**{f"{by}__{side}": key.value}) | further)
 
 
-def _read(text: str | None, by: str) -> _Key | None:
-    instant, _, row_id = (text or "").rpartition(",")
+def _read(text: str | None, by: str, rows: type[Model]) -> _Key | None:
+    value, _, row_id = (text or "").rpartition(",")
+    fields: Any = rows._meta
     try:
-        key = _Key(datetime.fromisoformat(instant) if by else None, UUID(row_id))
-    except ValueError:
+        key = _Key(fields.get_field(by).to_python(value) if by else None, fields.pk.to_python(row_id))
+    except ValidationError:
         return None
-    return None if key.instant is not None and key.instant.tzinfo is None else key
+    return None if isinstance(key.value, datetime) and key.value.tzinfo is None else key
 
 
 def _key(row: Model, by: str) -> _Key:
@@ -130,5 +138,6 @@ def _link(query: QueryDict, name: str, key: _Key | None) -> str:
     link = query.copy()
     for other in ("before", "after"):
         link.pop(other, None)
-    link[name] = f"{key.instant.isoformat()},{key.id}" if key.instant else str(key.id)
+    value = key.value.isoformat() if isinstance(key.value, datetime) else key.value
+    link[name] = str(key.id) if value is None else f"{value},{key.id}"
     return f"?{link.urlencode()}"

@@ -89,7 +89,8 @@ def _page(request: PersonRequest, form: HistoryForm) -> paging.Page[Notification
     rows = among = _rows(request, form)
     search, by_delivery = form.chosen("q"), form.chosen("channel") or form.chosen("state")
     if by_delivery and not any(map(form.chosen, ("q", "reminder", "show"))):
-        ids = candidates(form.channel_ids, form.states, form.period, paging.span(request.GET), form.without)
+        span = paging.span(request.GET, Notification)
+        ids = candidates(form.channel_ids, form.states, form.period, span, form.without)
         return paging.page(rows.filter(id__in=ids), request.GET)
     if by_delivery:
         rows = with_delivery(rows, form.channel_ids, form.states)

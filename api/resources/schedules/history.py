@@ -166,7 +166,7 @@ def list_occurrences(request: ApiRequest, schedule_id: UUID, page: Query[paging.
     def show(row: Occurrence) -> dict[str, Any]:
         return fields_of(OccurrenceDocument, row, check=check_document(result.get(row.id)))
 
-    return paging.answer_page(schedule.occurrences.all(), request, page, show, "scheduled_for", check)
+    return paging.answer_page(schedule.occurrences.all(), request, page, show, by="scheduled_for", beside=check)
 
 
 @router.get("/{uuid:schedule_id}/explain", response=Explanation, summary="Explain a schedule")
