@@ -9,8 +9,10 @@ from django.db import transaction
 from django.db.models.functions import Now
 from django.http import QueryDict
 from django.utils import timezone
-from django.utils.translation import gettext as _
+from django.utils.text import format_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
+from common.texts.numbers import grouped_lazy
 from common.texts.types import StrOrPromise
 from common.uuid7 import is_recent, uuid7
 
@@ -47,13 +49,23 @@ def own_field(form: forms.Form, name: str) -> Any:
 
 
 class WholeNumberField(forms.IntegerField):
-    """An optional whole number. `error` is that of every other value, or the errors by their codes."""
+    """A whole number from `least` to `most`, as its error says. An empty field means `empty`."""
 
-    def __init__(self, label: StrOrPromise, least: int, most: int, error: Any, **options: Any) -> None:
-        errors = error if isinstance(error, dict) else dict.fromkeys(("invalid", "min_value", "max_value"), error)
-        options.setdefault("widget", forms.NumberInput(attrs={"inputmode": "numeric"}))
-        options.setdefault("error_messages", errors)
-        super().__init__(label=label, required=False, min_value=least, max_value=most, **options)
+    def __init__(self, label: StrOrPromise, least: int, most: int, *, empty: int | None = None, **options: Any) -> None:
+        given: dict[str, Any] = {"required": False, "initial": empty} | options
+        if empty is None and not given["required"]:
+            text = gettext_lazy("Enter a whole number from {least} to {most}, or leave it empty.")
+        else:
+            text = gettext_lazy("Enter a whole number from {least} to {most}.")
+        error = format_lazy(text, least=grouped_lazy(least), most=grouped_lazy(most))
+        given.setdefault("widget", forms.NumberInput(attrs={"inputmode": "numeric"}))
+        errors = dict.fromkeys(("required", "invalid", "min_value", "max_value"), error)
+        super().__init__(label=label, min_value=least, max_value=most, error_messages=errors, **given)
+        self.empty = empty
+
+    def clean(self, value: Any) -> Any:
+        number = super().clean(value)
+        return self.empty if number is None else number
 
 
 class TypedForm(forms.Form):

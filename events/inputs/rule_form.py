@@ -14,7 +14,6 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext as _, gettext_lazy
 
 from common.forms.edit_form import Differences, EditForm, SharedFields, WholeNumberField, refuse
-from common.texts.numbers import grouped_lazy
 from common.texts.types import StrOrPromise
 from common.uuid7 import uuid7
 from events.inputs.conditions_field import MOST_CONDITIONS, ConditionsField, check_field
@@ -31,7 +30,7 @@ from notifications.models import Channel
 from people.models import User
 
 _DAY = 86_400
-_MOST_THROTTLED = _MOST_COLLECTED = 1_000
+_MOST = 1_000  # messages of a throttle, events of a digest
 _PATTERN = gettext_lazy(
     "Write a type as order.paid, its beginning as order.*, or * for every event. Use small letters."
 )
@@ -54,15 +53,6 @@ _NEEDS = (
 
 def _check_steps(written: str) -> None:
     steps.read(written, matching.check)
-
-
-def _count(label: StrOrPromise, least: int, most: int, help_text: StrOrPromise) -> WholeNumberField:
-    number = format_lazy(
-        gettext_lazy("Enter a whole number from {least} to {most}, or leave it empty."),
-        least=least,
-        most=grouped_lazy(most),
-    )
-    return WholeNumberField(label, least, most, number, help_text=help_text)
 
 
 def _text(label: StrOrPromise, most: int, attrs: Mapping[str, Any], **options: Any) -> forms.CharField:
@@ -107,8 +97,8 @@ class RuleForm(EditForm, ChannelsForm):
         check=matching.check,
         help_text=gettext_lazy("Placeholders: {type}, {source}, {time}, {id}, and {data.…} for a field of the data."),
     )
-    throttle_count = _count(
-        gettext_lazy("At most"), 1, _MOST_THROTTLED, gettext_lazy("How often it rings. More events stay silent.")
+    throttle_count = WholeNumberField(
+        gettext_lazy("At most"), 1, _MOST, help_text=gettext_lazy("How often it rings. More events stay silent.")
     )
     throttle_seconds = SecondsField(label=gettext_lazy("Within"), least=1, most=7 * _DAY)
     digest_seconds = SecondsField(
@@ -124,8 +114,11 @@ class RuleForm(EditForm, ChannelsForm):
         help_text=gettext_lazy("One message a day at this time, in your time zone."),
         error_messages={"invalid": gettext_lazy("Enter a time of day, such as 09:00, or leave it empty.")},
     )
-    digest_count = _count(
-        gettext_lazy("But at most"), 2, _MOST_COLLECTED, gettext_lazy("The message comes as soon as there are so many.")
+    digest_count = WholeNumberField(
+        gettext_lazy("But at most"),
+        2,
+        _MOST,
+        help_text=gettext_lazy("The message comes as soon as there are so many."),
     )
     digest_key = _text(
         gettext_lazy("Apart for each"),

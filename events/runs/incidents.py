@@ -11,6 +11,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
 
+from common.forms.edit_form import WholeNumberField
 from events.flows.incident import ACKNOWLEDGED, LONGEST, RESOLVED, Incident, IncidentSettings
 from events.intake import ledger
 from events.intake.ledger import Happened
@@ -93,14 +94,13 @@ class IncidentForm(forms.Form):
             (gettext_lazy("Rings first"), gettext_lazy("Rings second"), gettext_lazy("Rings third"))
         )
     )
-    wait = forms.IntegerField(label=gettext_lazy("Minutes until the next channel rings"), min_value=1, max_value=1440)
-    again = forms.IntegerField(
-        label=gettext_lazy("Minutes until an acknowledged incident rings again"), min_value=1, max_value=10_080
+    wait = WholeNumberField(gettext_lazy("Minutes until the next channel rings"), 1, 1440, required=True)
+    again = WholeNumberField(
+        gettext_lazy("Minutes until an acknowledged incident rings again"), 1, 10_080, required=True
     )
-    flapping = forms.IntegerField(
-        label=gettext_lazy("Minutes in which the same alert opens the same incident again"), min_value=1, max_value=1440
+    flapping = WholeNumberField(
+        gettext_lazy("Minutes in which the same alert opens the same incident again"), 1, 1440, required=True
     )
-
     installation = forms.BooleanField(
         label=gettext_lazy("Tell me of problems of this installation"),
         help_text=gettext_lazy(

@@ -6,7 +6,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django import forms
-from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy
 
 from common.forms.edit_form import WholeNumberField
@@ -33,7 +32,6 @@ class AddressForm(forms.Form):
         gettext_lazy("Oldest answer to use (seconds)"),
         0,
         int(LONGEST_FRESH),
-        format_lazy(gettext_lazy("Enter whole seconds from 0 to {most} (7 days)."), most=int(LONGEST_FRESH)),
         initial=30,
         help_text=gettext_lazy(
             "Where many people check the same, such as one price on one page, one request serves all of them. "

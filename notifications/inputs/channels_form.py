@@ -9,7 +9,6 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.forms import BoundField
 from django.forms.models import ModelChoiceIteratorValue
-from django.utils.text import format_lazy
 from django.utils.translation import gettext as _, gettext_lazy
 
 from common.database import postgres
@@ -25,8 +24,6 @@ _LAST = 1_000  # after every position that can be typed
 LONGEST_WAIT = 7 * 24 * 60  # minutes
 MOST_CHOSEN = 20
 """Channels of one reminder or rule. Each firing is a row for each, and 500 reminders may fire in one minute."""
-
-_NUMBER = gettext_lazy("Enter a whole number, such as {example}, or leave it empty.")
 
 
 def _name(channel: Channel) -> str:
@@ -129,11 +126,6 @@ class ChannelsForm(TypedForm):
         gettext_lazy("Minutes to wait for an acknowledgement"),
         1,
         LONGEST_WAIT,
-        {
-            "invalid": format_lazy(_NUMBER, example=10),
-            "min_value": gettext_lazy("Enter at least 1 minute, or leave it empty."),
-            "max_value": gettext_lazy("Enter at most %(limit_value)d minutes (a week), or leave it empty."),
-        },
         help_text=gettext_lazy("Then the next channel is tried. Empty: only after a failure."),
     )
 
@@ -165,7 +157,6 @@ class ChannelsForm(TypedForm):
                 _("Position of %(label)s") % {"label": channel.label},
                 1,
                 _LAST - 1,
-                format_lazy(_NUMBER, example=1),
                 initial=list(order).index(channel.id) + 1 if channel.id in order else None,
                 widget=forms.NumberInput(attrs={"inputmode": "numeric", "class": "position"}),
             )

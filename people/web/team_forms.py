@@ -6,6 +6,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from common.forms.edit_form import WholeNumberField
 from common.texts.written import check_line
 from people.models import Membership, OnCall, Role, validate_printable
 from people.sign_in import mailboxes
@@ -45,15 +46,7 @@ class InvitationForm(forms.Form):
 
 
 class OnCallForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable at run time
-    minutes = forms.IntegerField(
-        label=_("Minutes until the next one is asked"),
-        min_value=1,
-        max_value=1440,
-        error_messages=dict.fromkeys(
-            ("required", "invalid", "min_value", "max_value"),
-            _("Enter a whole number of minutes from 1 to 1,440 (a day)."),
-        ),
-    )
+    minutes = WholeNumberField(_("Minutes until the next one is asked"), 1, 1440, required=True)
 
     class Meta:
         model = OnCall

@@ -7,7 +7,6 @@ from uuid import UUID
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.utils.text import format_lazy
 from django.utils.translation import gettext as _, gettext_lazy
 
 from common.forms.edit_form import EditForm, WholeNumberField, own_field, refuse
@@ -61,13 +60,7 @@ class JobForm(EditForm):
         widget=forms.RadioSelect,
         error_messages={"invalid_choice": gettext_lazy("Choose “daily”, “after” or “send”.")},
     )
-    errors_allowed = WholeNumberField(
-        gettext_lazy("Failures in a row"),
-        1,
-        MOST_ERRORS_ALLOWED,
-        format_lazy(gettext_lazy("Enter a whole number from 1 to {most}, such as 3."), most=MOST_ERRORS_ALLOWED),
-        initial=3,
-    )
+    errors_allowed = WholeNumberField(gettext_lazy("Failures in a row"), 1, MOST_ERRORS_ALLOWED, empty=3)
 
     job: JobKind | None
     question: forms.Form | None
@@ -131,9 +124,8 @@ class JobForm(EditForm):
         elif self.job is not None and not self._shown:
             problem = _("Fill in the fields of “%(label)s”, then save again.") % {"label": self.job.label}
             refuse(self, "job_kind", "incomplete", problem)
-        for one, default in (("on_error", OnError.DAILY), ("errors_allowed", 3)):
-            if one in cleaned and cleaned[one] in (None, ""):
-                cleaned[one] = default
+        if "on_error" in cleaned:
+            cleaned["on_error"] = cleaned["on_error"] or OnError.DAILY
         return cleaned
 
     def clean_connection(self) -> Connection | None:

@@ -27,14 +27,12 @@ class NagForm(TypedForm):
         gettext_lazy("Minutes until it rings again"),
         1,
         LONGEST_GAP,
-        gettext_lazy("Enter a whole number of minutes from 1 to 1,440 (a day), or leave it empty."),
         help_text=gettext_lazy("Until you press “Done” or snooze it. Empty: it rings once."),
     )
     nag_times = WholeNumberField(
         gettext_lazy("At most, times"),
         1,
         MOST_TIMES,
-        gettext_lazy("Enter a whole number from 1 to 50, or leave it empty."),
         help_text=gettext_lazy("After the first time. Empty: 5."),
     )
     nag_channel_ids = ChannelIdsField(

@@ -9,12 +9,11 @@ from uuid import UUID
 
 from django import forms
 from django.conf import settings
-from django.utils.text import Truncator, format_lazy
+from django.utils.text import Truncator
 from django.utils.translation import gettext as _, gettext_lazy
 
 from common.forms.edit_form import Differences, SharedFields, WholeNumberField, refuse
-from common.texts.numbers import grouped, grouped_lazy
-from common.texts.types import StrOrPromise
+from common.texts.numbers import grouped
 from notifications.inputs.channels_form import ChannelsForm
 from notifications.inputs.text_fields import BodyField, TitleField
 from notifications.messages import text
@@ -38,15 +37,6 @@ _TIMES_CHECKED = 8
 LONGEST_STALE = 30 * 24 * 3600  # seconds
 
 
-def _seconds(label: StrOrPromise, initial: int, most: int, help_text: StrOrPromise) -> WholeNumberField:
-    number = format_lazy(
-        gettext_lazy("Enter a whole number of seconds from 0 to {most}, such as {initial}."),
-        most=grouped_lazy(most),
-        initial=initial,
-    )
-    return WholeNumberField(label, 0, most, number, help_text=help_text, initial=initial)
-
-
 class LateForm(forms.Form):
     """An empty field means its initial value."""
 
@@ -58,32 +48,31 @@ class LateForm(forms.Form):
         help_text=gettext_lazy("One-time reminders are always sent, even if late."),
         error_messages={"invalid_choice": gettext_lazy("Choose the newest missed one, every missed one, or none.")},
     )
-    grace = _seconds(
-        gettext_lazy("Missed after"), 60, LONGEST_GRACE, gettext_lazy("Seconds of delay that do not count as missed.")
+    grace = WholeNumberField(
+        gettext_lazy("Missed after"),
+        0,
+        LONGEST_GRACE,
+        empty=60,
+        help_text=gettext_lazy("Seconds of delay that do not count as missed."),
     )
-    spread = _seconds(
+    spread = WholeNumberField(
         gettext_lazy("Spread over"),
         0,
         LONGEST_SPREAD,
-        gettext_lazy("Maximum delay in seconds, so that not everything is sent at once."),
+        empty=0,
+        help_text=gettext_lazy("Maximum delay in seconds, so that not everything is sent at once."),
     )
-
     stale_after = WholeNumberField(
         gettext_lazy("Do not send if older than"),
         1,
         LONGEST_STALE,
-        format_lazy(
-            gettext_lazy("Enter a whole number of seconds from 1 to {most}, such as 3600, or leave it empty."),
-            most=grouped_lazy(LONGEST_STALE),
-        ),
         help_text=gettext_lazy("Seconds after it was due. One-time reminders are dropped too. Empty: no limit."),
     )
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
-        for name in {"misfire", "grace", "spread"} & cleaned.keys():
-            if cleaned[name] in (None, ""):
-                cleaned[name] = self.fields[name].initial
+        if "misfire" in cleaned:
+            cleaned["misfire"] = cleaned["misfire"] or self.fields["misfire"].initial
         stale_after, spread = cleaned.get("stale_after"), cleaned.get("spread", 0)
         if stale_after and stale_after <= spread:
             problem = _("Enter more than the spread of %(spread)s s, or leave this empty.")

@@ -134,11 +134,6 @@ class TimingForm(RepeatForm):
         gettext_lazy("At most"),
         1,
         _MAX_COUNT,
-        {
-            "invalid": gettext_lazy("Enter a whole number, such as 10, or leave this empty."),
-            "min_value": gettext_lazy("Enter 1 or more, or leave this empty."),
-            "max_value": gettext_lazy("At most %(limit_value)d times. Leave this empty for no limit."),
-        },
         help_text=gettext_lazy("How often it rings in total."),
     )
     after_done = forms.BooleanField(

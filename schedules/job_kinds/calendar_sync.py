@@ -10,11 +10,10 @@ from functools import partial
 from typing import Any, ClassVar
 
 from django import forms
-from django.utils.text import format_lazy
 from django.utils.translation import gettext as _, gettext_lazy, gettext_noop, ngettext
 
+from common.forms.edit_form import WholeNumberField
 from common.parsing.pool import parsed
-from common.texts.numbers import grouped_lazy
 from jobs.kinds import silence
 from jobs.kinds.base import Ask, Found, JobKind, Nothing, Say
 from jobs.reading.fetch import Fetch, Later, Refused, problem
@@ -63,16 +62,7 @@ class CalendarCode(Codes):
 
 
 class CalendarForm(forms.Form):
-    minutes = forms.IntegerField(
-        label=gettext_lazy("Minutes before an event"),
-        initial=10,
-        min_value=0,
-        max_value=_LONGEST,
-        error_messages=dict.fromkeys(
-            ("required", "invalid", "min_value", "max_value"),
-            format_lazy(gettext_lazy("Enter minutes from 0 to {most}, such as 10."), most=grouped_lazy(_LONGEST)),
-        ),
-    )
+    minutes = WholeNumberField(gettext_lazy("Minutes before an event"), 0, _LONGEST, required=True, initial=10)
     alarms = forms.BooleanField(
         label=gettext_lazy("Use an event's own alarm, if it has one"), required=False, initial=True
     )

@@ -148,7 +148,7 @@ def test_a_form_that_is_wrong_imports_nothing_and_keeps_what_was_chosen(browser:
     without = browser.post(PATH, form | {"channels": []}).content.decode()
     assert "Choose at least one channel" in without and without.count("checked") >= 3
     assert "Choose at least one entry" in browser.post(PATH, form | {"take": []}).content.decode()
-    assert "Enter minutes from" in browser.post(PATH, form | {"minutes": "x"}).content.decode()
+    assert "Enter a whole number from 0 to 10,080." in browser.post(PATH, form | {"minutes": "x"}).content.decode()
     assert not Schedule.objects.exists()
 
 

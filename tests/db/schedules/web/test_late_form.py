@@ -40,12 +40,12 @@ def test_an_edit_shows_and_keeps_what_was_chosen(browser: Client, ada: User) -> 
     ("name", "value", "said"),
     [
         ("misfire", "perhaps", "Choose the newest"),
-        ("grace", "-1", "seconds from 0 to 604,800, such as 60."),
-        ("grace", "9" * 99, "seconds from 0 to 604,800"),
-        ("spread", "an hour", "seconds from 0 to 86,400, such as 0."),
-        ("spread", "86401", "seconds from 0 to 86,400"),
-        ("stale_after", "0", "seconds from 1 to 2,592,000, such as 3600"),
-        ("stale_after", "2592001", "seconds from 1 to 2,592,000"),
+        ("grace", "-1", "a whole number from 0 to 604,800."),
+        ("grace", "9" * 99, "from 0 to 604,800"),
+        ("spread", "an hour", "from 0 to 86,400."),
+        ("spread", "86401", "from 0 to 86,400"),
+        ("stale_after", "0", "from 1 to 2,592,000, or leave it empty."),
+        ("stale_after", "2592001", "from 1 to 2,592,000"),
     ],
 )
 def test_what_is_wrong_is_said_at_its_field(browser: Client, ada: User, name: str, value: str, said: str) -> None:

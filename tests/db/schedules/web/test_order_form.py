@@ -52,9 +52,9 @@ def test_changing_back_to_all_of_them_forgets_the_order(browser: Client, channel
 @pytest.mark.parametrize(
     ("answer", "field", "said"),
     [
-        ({"one_by_one": "order", "escalate_after": "soon"}, "escalate_after", "Enter a whole number, such as 10"),
-        ({"one_by_one": "order", "escalate_after": "0"}, "escalate_after", "at least 1 minute"),
-        ({"one_by_one": "order", "escalate_after": "99999"}, "escalate_after", "at most 10080 minutes"),
+        ({"one_by_one": "order", "escalate_after": "soon"}, "escalate_after", "Enter a whole number from 1 to 10,080"),
+        ({"one_by_one": "order", "escalate_after": "0"}, "escalate_after", "Enter a whole number from 1"),
+        ({"one_by_one": "order", "escalate_after": "99999"}, "escalate_after", "to 10,080, or leave it empty"),
         ({"escalate_after": "10"}, "escalate_after", "This needs the option"),
         ({"one_by_one": "sideways"}, "one_by_one", "Choose “All at once” or"),
     ],
