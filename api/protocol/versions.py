@@ -28,15 +28,21 @@ def show(document: Callable[[Any], dict[str, Any]], row: Any, status: int = 200,
     return answer(document(row), status, ETag=etag(row.version), **headers)
 
 
+def own(request: HttpRequest, rows: QuerySet[Row], show: Callable[[Row], dict[str, Any]], **which: Any) -> Row:
+    """The row, for a change at the version of `If-Match`. Raises Http404 and a 412 problem."""
+    result: Any = get_object_or_404(rows, **which)
+    if request.method != "GET":
+        require(request, result.version, lambda: show(result))
+    return result
+
+
 @contextmanager
 def locked(
     request: HttpRequest, rows: QuerySet[Row], show: Callable[[Row], dict[str, Any]], **which: Any
 ) -> Iterator[Row]:
-    """Lock the row in a transaction, if it is at the version of `If-Match`. Raises Http404 and a 412 problem."""
+    """As `own`, locked in a transaction."""
     with transaction.atomic():
-        result: Any = get_object_or_404(rows.select_for_update(no_key=True), **which)
-        require(request, result.version, lambda: show(result))
-        yield result
+        yield own(request, rows.select_for_update(no_key=True), show, **which)
 
 
 def require(request: HttpRequest, version: int | str, current: Callable[[], dict[str, Any]]) -> None:

@@ -156,11 +156,7 @@ def _fields(connection: Connection) -> dict[str, Any]:
 
 
 def _own(request: ApiRequest, connection_id: UUID) -> Connection:
-    """The caller's connection, at the version of `If-Match`. Raises problems 404 and 412."""
-    result = Connection.objects.own(request.auth.user, id=connection_id)
-    if request.method != "GET":
-        versions.require(request, result.version, lambda: document(result))
-    return result
+    return versions.own(request, Connection.objects.for_user(request.auth.user), document, id=connection_id)
 
 
 def _save(body: FormBody, form: ConnectionForm, *, ask: bool = True) -> Connection:

@@ -13,14 +13,14 @@ from django.utils import timezone
 from ninja import Query, Router
 from pydantic import BaseModel, Field, WithJsonSchema as Shown
 
-from api.protocol import paging
+from api.protocol import paging, versions
 from api.protocol.access import ApiRequest, Bearer
-from api.protocol.answers import answer, fields_of, of, secret_answer
+from api.protocol.answers import fields_of, of, secret_answer
 from api.protocol.fields import Body, FewNames, FormBody, Instant, Partial, Replacement, Texts, one_of
 from api.protocol.idempotency import HEADER
 from api.protocol.problems import FieldError, conflict, invalid, require_unchanged, require_valid
 from api.resources.channels.documents import disabled_reason
-from api.resources.channels.operations import TestSent, etag, locked, test_sent
+from api.resources.channels.operations import TestSent, locked, test_sent
 from api.resources.notifications import ReasonDocument
 from notifications import providers
 from notifications.channels import changes, verification
@@ -98,7 +98,7 @@ def create_status_webhook(request: ApiRequest, body: StatusWebhookBody) -> HttpR
         verification.send_code(channel, timezone.now())
     channel.refresh_from_db()
     shown = document(channel) | {"secret": channel.destination().secrets["secret"]}
-    return secret_answer(shown, 201, Location=f"{request.path}/{channel.id}", ETag=etag(channel))
+    return secret_answer(shown, 201, Location=f"{request.path}/{channel.id}", ETag=versions.etag(channel.version))
 
 
 @router.get("/{uuid:webhook_id}", response=StatusWebhook, summary="Read a status webhook")
@@ -120,9 +120,9 @@ def change_status_webhook(request: ApiRequest, webhook_id: UUID, body: StatusWeb
     _check(request, body, details, label)
     after = provider.update(stored, details.cleaned_data)
     with _changing(request, webhook_id) as channel:
-        if changes.fingerprint(channel) != changes.fingerprint(read):
+        if channel.version != read.version:
             raise conflict("It has changed meanwhile. See current.", current=document(channel))
-        changed = changes.change(channel, changes.fingerprint(channel), after, label.cleaned_data["label"])
+        changed = changes.change(channel, channel.version, after, label.cleaned_data["label"])
         if changed.verified_at is None and changed.link_id != channel.link_id:
             verification.send_code(changed, timezone.now())
         changed.refresh_from_db()
@@ -178,6 +178,7 @@ def enable_status_webhook(request: ApiRequest, webhook_id: UUID) -> HttpResponse
 
 
 document = partial(fields_of, StatusWebhook)
+_show = partial(versions.show, document)
 
 
 def _own(request: ApiRequest) -> QuerySet[Channel]:
@@ -198,7 +199,3 @@ def _check(request: ApiRequest, body: FormBody, *forms: Form) -> None:
     # The answer to an Idempotency-Key is kept in the transaction of the operation.
     visits = HEADER not in request.headers and not body.wrong
     require_valid(body, *forms, check=partial(address_checks.are_valid, request.auth.user_id, *forms, visits=visits))
-
-
-def _show(channel: Channel, status: int = 200) -> HttpResponse:
-    return answer(document(channel), status, ETag=etag(channel))

@@ -1,7 +1,6 @@
 """Every change of a channel: add, edit, remove, disable, enable, replace its secret, send a test."""
 
 import hashlib
-import json
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
@@ -104,15 +103,8 @@ def change_settings(
     )
 
 
-def fingerprint(channel: Channel) -> str:
-    """Identify the state of everything a person may change, without revealing secrets."""
-    settings = [channel.label, channel.use_for_new, channel.on_unknown, channel.give_up_after]
-    state = json.dumps([*settings, channel.address, channel.sealed_secrets], sort_keys=True)
-    return hashlib.sha256(state.encode()).hexdigest()[:32]
-
-
 def change(read: Channel, seen: str, after: Destination, label: str) -> Channel:
-    """Give the channel a label and a destination; `seen` is the `fingerprint` that the person started from.
+    """Give the channel a label and a destination; `seen` is the `version` that the person started from.
 
     The row stays, with its reminders, pending deliveries and history. A new address or secret must be verified again.
     The old address keeps its links and code limits on a removed channel, because another person may read there.
@@ -126,7 +118,7 @@ def change(read: Channel, seen: str, after: Destination, label: str) -> Channel:
         before = channel.readable_destination()
         if (channel.label, before) == (label, after):
             return channel
-        if fingerprint(channel) != seen:
+        if channel.version != seen:
             raise ChannelConflict
         _check_rights(read.user, after.address)
         channel.label = label

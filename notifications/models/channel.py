@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from typing import Any, ClassVar, Literal, Self, TypeVar
@@ -280,6 +282,13 @@ class Channel(Sealed):
     def is_owners_to_enable(self) -> bool:
         """Whether failures or its reader disabled it. One that an operator disabled has neither mark."""
         return self.disabled_at is not None and (self.failing_since or self.unsubscribed_at) is not None
+
+    @property
+    def version(self) -> str:
+        """Names the state of everything a person may change, without revealing secrets."""
+        settings = [self.label, self.use_for_new, self.on_unknown, self.give_up_after]
+        state = json.dumps([*settings, self.address, self.sealed_secrets], sort_keys=True)
+        return hashlib.sha256(state.encode()).hexdigest()[:32]
 
     @property
     def summary(self) -> str:

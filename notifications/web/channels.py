@@ -156,7 +156,7 @@ def change(request: PersonRequest, channel_id: UUID) -> HttpResponse:
         "provider": provider,
         "details": details,
         "label": label,
-        "read": changes.fingerprint(channel),
+        "read": channel.version,
         "unreadable": channel.unreadable,
         "pending": pending.exclude(notification__origin__in=Notification.OF_CHANNELS).count(),
     }

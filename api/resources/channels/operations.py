@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -43,30 +44,21 @@ router = Router(tags=["channels"], auth=Bearer("channels"))
 REFUSALS = (codes.TooSoon, verification.CodeRefused, verification.TooManyCodes)
 
 
-def own(
-    request: ApiRequest, channel_id: UUID, shown: Callable[[Channel], dict[str, Any]] = document, **which: str
-) -> Channel:
-    """The caller's channel, at the version of `If-Match`. Raises problems 404 and 412."""
-    result = Channel.objects.own(request.auth.user, id=channel_id, **which)
-    if request.method != "GET":
-        versions.require(request, changes.fingerprint(result), lambda: shown(result))
-    return result
+def own(request: ApiRequest, channel_id: UUID) -> Channel:
+    return versions.own(request, Channel.objects.for_user(request.auth.user), document, id=channel_id)
 
 
 @contextmanager
-def locked(request: ApiRequest, channel_id: UUID, **options: Any) -> Iterator[Channel]:
-    """As `own`, locked in a transaction."""
-    with lock_user(request.auth.user):
-        Channel.objects.select_for_update(no_key=True).filter(id=channel_id, user=request.auth.user).first()
-        yield own(request, channel_id, **options)
+def locked(
+    request: ApiRequest, channel_id: UUID, shown: Callable[[Channel], dict[str, Any]] = document, **which: str
+) -> Iterator[Channel]:
+    """As `own`, locked in a transaction, with its person."""
+    mine = Channel.objects.for_user(request.auth.user)
+    with lock_user(request.auth.user), versions.locked(request, mine, shown, id=channel_id, **which) as channel:
+        yield channel
 
 
-def etag(channel: Channel) -> str:
-    return versions.etag(changes.fingerprint(channel))
-
-
-def show(channel: Channel, status: int = 200) -> HttpResponse:
-    return answer(document(channel), status, ETag=etag(channel))
+show = partial(versions.show, document)
 
 
 @router.get("", response=paging.Page[ChannelDocument], summary="List channels")
@@ -112,11 +104,11 @@ def change_channel(request: ApiRequest, channel_id: UUID, body: ChannelPatch) ->
     after, settings = documents.changed(body, before, request.auth.user)
     stored = before.readable_destination()
     with locked(request, channel_id) as current:
-        if changes.fingerprint(current) != changes.fingerprint(before):
+        if current.version != before.version:
             raise conflict("Somebody has changed it meanwhile. See current.", current=document(current))
         if after is not None:
             try:
-                changes.change(current, changes.fingerprint(current), after, settings["label"])
+                changes.change(current, current.version, after, settings["label"])
             except verification.CodeRefused as refusal:
                 raise invalid(FieldError("fields", str(refusal), "refused")) from None
         changes.change_settings(current, **settings)
@@ -147,7 +139,7 @@ def _new(channel: Channel, status: int, *, to_verify: bool, reveals: bool) -> Ht
     secret = channel.destination().secrets.get(revealed) if revealed else None
     result = document(channel) | {"secret": secret, "code_sent": sent, "detail": detail}
     place = {"Location": reverse("api:read_channel", args=[channel.id])} if status == 201 else {}
-    return (secret_answer if secret else answer)(result, status, ETag=etag(channel), **place)
+    return (secret_answer if secret else answer)(result, status, ETag=versions.etag(channel.version), **place)
 
 
 class CodeBody(FormBody):
@@ -239,4 +231,4 @@ def replace_secret(request: ApiRequest, channel_id: UUID) -> HttpResponse:
         "secret": destination.secrets[provider.revealed],
         "old_expires_at": written(provider.overlap_ends(destination, now)[0]),
     }
-    return secret_answer(result, ETag=etag(channel))
+    return secret_answer(result, ETag=versions.etag(channel.version))

@@ -42,7 +42,7 @@ def letters(ada: User) -> Channel:
 
 def to(channel: Channel, address: str = NEW) -> Channel:
     read = fresh(channel)
-    return changes.change(read, changes.fingerprint(read), Destination({"address": address}), read.label)
+    return changes.change(read, read.version, Destination({"address": address}), read.label)
 
 
 def test_reminders_and_their_order_go_on_with_it_and_nothing_goes_there_before_the_code(
@@ -207,7 +207,7 @@ def test_a_former_address_counts_for_nothing_that_a_person_may_have(letters: Cha
 @pytest.mark.django_db(transaction=True)
 def test_of_two_at_once_one_is_saved_and_the_other_told() -> None:
     letters = make_channel(make_user(), "email", address={"address": OLD})
-    marked = changes.fingerprint(letters)
+    marked = letters.version
 
     def save(address: str) -> str:
         try:
@@ -279,7 +279,7 @@ def test_a_code_that_is_asked_for_while_the_address_changes_counts_for_the_new_o
 
 def _label(channel: Channel) -> object:
     read = fresh(channel)
-    return changes.change(read, changes.fingerprint(read), read.destination(), "Post")
+    return changes.change(read, read.version, read.destination(), "Post")
 
 
 @pytest.mark.django_db(transaction=True)
