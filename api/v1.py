@@ -7,33 +7,6 @@ from django.conf import settings
 from api.protocol import calls, paging
 from api.protocol.openapi import Api
 from api.protocol.parser import LARGEST, StrictParser
-from api.resources import (
-    batches,
-    boards,
-    changes,
-    connections,
-    counters,
-    dead_letters,
-    event_types,
-    events,
-    inbound,
-    inbox,
-    locks,
-    me,
-    messages,
-    queues,
-    rules,
-    runs,
-    status_pages,
-    status_webhooks,
-    teams,
-    tokens,
-    topics,
-    traces,
-    watches,
-)
-from api.resources.channels import operations as channels
-from api.resources.schedules import checks, history, holidays, operations as schedules
 
 api = Api(
     title="Carillon",
@@ -51,35 +24,39 @@ api = Api(
 )
 api.add_decorator(partial(calls.handle, parameters=api.parameters, deprecation=api.deprecation), mode="view")
 calls.add_error_handlers(api)
-api.add_router("/me", me.router)
-api.add_router("/me/tokens", tokens.router)
-api.add_router("/teams", teams.router)
-api.add_router("/changes", changes.router)
-api.add_router("/status-webhooks", status_webhooks.router)
-for router in (history.router, checks.router, schedules.router):
-    api.add_router("/schedules", router)
-api.add_router("/holidays", holidays.router)
-api.add_router("/job-kinds", checks.kinds_router)
-api.add_router("/checks", checks.checks_router)
-api.add_router("/channels", channels.router)
-api.add_router("/connections", connections.router)
-api.add_router("/notifications", messages.router)
-api.add_router("/inbox", inbox.router)
-api.add_router("/events", events.router)
-api.add_router("/event-types", event_types.router)
-api.add_router("/rules", rules.router)
-api.add_router("/runs", runs.router)
-api.add_router("/topics", topics.router)
-api.add_router("/subscriptions", topics.subscriptions_router)
-api.add_router("/trace", traces.router)
-api.add_router("/inbound", inbound.router)
-api.add_router("/dead-letters", dead_letters.router)
-api.add_router("/batches", batches.router)
-api.add_router("/audiences", batches.audiences_router)
-api.add_router("/queues", queues.router)
-api.add_router("/boards", boards.router)
-api.add_router("/locks", locks.router)
-api.add_router("/counters", counters.router)
-api.add_router("/watches", watches.router)
-api.add_router("/status-pages", status_pages.router)
-api.add_router("/badges", status_pages.badges_router)
+for prefix, router in (
+    ("/me", "me.router"),
+    ("/me/tokens", "tokens.router"),
+    ("/teams", "teams.router"),
+    ("/changes", "changes.router"),
+    ("/status-webhooks", "status_webhooks.router"),
+    ("/schedules", "schedules.history.router"),
+    ("/schedules", "schedules.checks.router"),
+    ("/schedules", "schedules.operations.router"),
+    ("/holidays", "schedules.holidays.router"),
+    ("/job-kinds", "schedules.checks.kinds_router"),
+    ("/checks", "schedules.checks.checks_router"),
+    ("/channels", "channels.operations.router"),
+    ("/connections", "connections.router"),
+    ("/notifications", "messages.router"),
+    ("/inbox", "inbox.router"),
+    ("/events", "events.router"),
+    ("/event-types", "event_types.router"),
+    ("/rules", "rules.router"),
+    ("/runs", "runs.router"),
+    ("/topics", "topics.router"),
+    ("/subscriptions", "topics.subscriptions_router"),
+    ("/trace", "traces.router"),
+    ("/inbound", "inbound.router"),
+    ("/dead-letters", "dead_letters.router"),
+    ("/batches", "batches.router"),
+    ("/audiences", "batches.audiences_router"),
+    ("/queues", "queues.router"),
+    ("/boards", "boards.router"),
+    ("/locks", "locks.router"),
+    ("/counters", "counters.router"),
+    ("/watches", "watches.router"),
+    ("/status-pages", "status_pages.router"),
+    ("/badges", "status_pages.badges_router"),
+):
+    api.add_router(prefix, f"api.resources.{router}")
