@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 
 from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
-from api.protocol.answers import answer, fields_of
+from api.protocol.answers import answer, fields_of, of
 from api.protocol.fields import Instant, one_of
 from api.protocol.problems import conflict
 from api.resources.schedules.documents import AudienceDocument, audience_of
@@ -52,13 +52,13 @@ class BatchDocument(BaseModel):
     dropped: int = Field(description="Cancelled or expired.")
     total: int = Field(description="All of them.")
     percent: float = Field(description="How many of 100 have ended, in whichever way.")
-    title: str | None
-    audience: AudienceDocument | None = Field(description="The people to notify.")
+    title: str | None = of(str)
+    audience: AudienceDocument | None = of(audience_of, "The people to notify.")
     state: Annotated[str, one_of(Batch.words.states)] | None = Field(description="`told`: nobody is left to notify.")
     size: int | None = Field(description="How many people belong to the audience; null until a worker begins.")
     told: int | None = Field(description="How many of them are dealt with.")
-    started_at: Instant | None = Field(description="When it was recorded.")
-    ended_at: Instant | None = Field(description="When nothing of it waited any more.")
+    started_at: Instant | None = of("created_at", "When it was recorded.")
+    ended_at: Instant | None = of(progress.ended_at, "When nothing of it waited any more.")
 
 
 class AudienceOption(AudienceDocument):
@@ -132,18 +132,8 @@ def _caused(request: ApiRequest, batch_id: UUID) -> Batch:
 
 
 def _document(batch: Batch) -> dict[str, Any]:
-    return fields_of(
-        BatchDocument,
-        progress.shown(batch),
-        id=batch.id,
-        title=str(batch),
-        audience=audience_of(batch),
-        state=batch.state,
-        size=batch.size,
-        told=batch.told,
-        started_at=batch.created_at,
-        ended_at=progress.ended_at(batch),
-    )
+    shown = progress.shown(batch)
+    return fields_of(BatchDocument, batch, **shown.parts, total=shown.total, percent=shown.percent)
 
 
 def _own(request: ApiRequest, batch_id: UUID) -> QuerySet[Notification]:

@@ -17,28 +17,24 @@ from api.resources.notifications import router as router
 from common.times import snooze
 from notifications.deliveries import send
 from notifications.inputs.channels_form import ChannelsField
-from notifications.messages import text
+from notifications.inputs.text_fields import BodyField, TitleField
 from notifications.models import Channel
 from notifications.models.channel import verified
 from people.models import User
 from schedules.inputs.reminder_form import ReminderForm
 
 
-class MessageForm(forms.Form):
-    """Texts and channels with the limits and the words of the reminder's form, without its placeholders."""
+def _nothing(text: str) -> list[str]:
+    return []
 
-    title = forms.CharField(
-        max_length=text.MAX_SUBJECT, error_messages=ReminderForm.base_fields["title"].error_messages
-    )
-    body = forms.CharField(
-        required=False,
-        max_length=text.MAX_BODY,
-        error_messages={"max_length": "This text is %(show_value)d characters long; at most %(limit_value)d are sent."},
-    )
+
+class MessageForm(forms.Form):
+    """Texts and channels as in the reminder's form, without its placeholders."""
+
+    title = TitleField(check=_nothing, example="Water the plants")
+    body = BodyField(check=_nothing, help_text="")
     channels = ChannelsField("Channels")
-    category = forms.SlugField(
-        required=False, max_length=50, error_messages=ReminderForm.base_fields["category"].error_messages
-    )
+    category = ReminderForm.base_fields["category"]
 
     def __init__(self, data: dict[str, Any], user: User) -> None:
         super().__init__(data)
