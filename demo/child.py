@@ -15,10 +15,17 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar
 
 from config.environment import env
-from config.processes.commands import print_line
 
 _DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG of <sys/prctl.h>
 _prctl = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
+_print_lock = threading.Lock()
+
+
+def print_line(line: str, name: str = "carillon") -> None:
+    """Print a line, or several that stay together."""
+    with _print_lock:
+        sys.stdout.write("".join(f"{name:<8} | {one}\n" for one in line.split("\n")))
+        sys.stdout.flush()
 
 
 def worker_command(name: str, level: str) -> list[str]:

@@ -3,11 +3,8 @@
 import argparse
 import os
 import sys
-import threading
 
 from config.environment import env
-
-_print_lock = threading.Lock()
 
 
 def web_command(host: str, port: int) -> list[str]:
@@ -32,10 +29,3 @@ def role_of(command: list[str]) -> str:
     program = os.path.basename(os.path.dirname(command[0]) if command[0].endswith("__main__.py") else command[0])
     words = [word for word in command[1:] if word in ("worker", "beat")] if program == "celery" else command[1:2]
     return " ".join(["carillon", "web" if program == "uvicorn" else "".join(words[:1])]).strip()[:63]
-
-
-def print_line(line: str, name: str = "carillon") -> None:
-    """Print a line, or several that stay together."""
-    with _print_lock:
-        sys.stdout.write("".join(f"{name:<8} | {one}\n" for one in line.split("\n")))
-        sys.stdout.flush()

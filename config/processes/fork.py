@@ -1,7 +1,7 @@
 """Children that are forks of this process, with which they share the memory of what is imported here.
 
 A fork has only the thread that forked, so a lock that another thread held would stay locked in it. This process
-therefore has no other thread: it reads what its children write in the loop that also waits for them (`read_outputs`).
+therefore has no other thread.
 """
 
 import ctypes
@@ -13,9 +13,9 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import dataclass, field
 from io import TextIOWrapper
-from multiprocessing.connection import wait
+from mmap import mmap
 from multiprocessing.context import ForkProcess
 from typing import ClassVar
 
@@ -63,44 +63,46 @@ def _run(run: Callable[[], object], parent: int) -> None:
         sys.exit(1)
 
 
+class LabelledOutput(TextIOWrapper):
+    """The output of this process and its forks: each line begins with the label of the process that writes it."""
+
+    label: ClassVar[str] = "carillon"
+    _begun = ""
+
+    def write(self, text: str) -> int:
+        *lines, self._begun = (self._begun + text).split("\n")
+        super().write("".join(f"{self.label:<8} | {line}\n" for line in lines))
+        return len(text)
+
+
 @dataclass(eq=False)
 class ForkedChild:
     """A program of Python that runs as a fork: `run`, which finds its command line in `sys.argv`.
 
-    Each line that it writes goes to `on_line` (line, name). It is ready once `ready_sign` appears in a line, or
-    `ready_check` returns True.
+    It is ready once `run` has called its argument, or `ready_check` returns True.
     """
 
     name: str
     argv: list[str]
-    run: Callable[[], object]
-    _: KW_ONLY
-    on_line: Callable[[str, str], None]
-    ready_sign: str | None = None
+    run: Callable[[Callable[[], None]], object]
     ready_check: Callable[[], bool] = lambda: False
-    _is_ready: bool = field(default=False, init=False)
+    _shared: mmap = field(init=False)
+    """One byte of memory: whether it is ready."""
     _process: ForkProcess | None = field(default=None, init=False)
-    _read: bytes = field(default=b"", init=False)
-    _outputs: ClassVar[dict[int, "ForkedChild"]] = {}
-    """By the descriptor from which it is read."""
 
     def start(self) -> None:
         """Start or restart it, in a new session: Ctrl-C reaches only us, and we stop the children in order."""
-        self._is_ready, self._read = False, b""
-        output, theirs = os.pipe()
-        self._outputs[output] = self
-        try:
-            self._process = fork(lambda: self._run(theirs))
-        finally:
-            os.close(theirs)
+        self._shared = mmap(-1, 1)
+        self._process = fork(self._run)
 
     def exit_status(self) -> int | None:
         """None while it runs; negative: the signal that killed it."""
         return self._process.exitcode if self._process else 0
 
     def is_ready(self) -> bool:
-        self._is_ready = self._is_ready or self.ready_check()
-        return self._is_ready
+        if not self._shared[0] and self.ready_check():
+            self._become_ready()
+        return bool(self._shared[0])
 
     def stop(self, within: float, hurry: Callable[[], bool] = lambda: False) -> None:
         """Ask it to stop; kill it and its children after `within` seconds, or once `hurry()` is True."""
@@ -109,47 +111,19 @@ class ForkedChild:
         self._process.terminate()
         deadline = time.monotonic() + within
         while self.exit_status() is None and time.monotonic() < deadline and not hurry():
-            read_outputs(0.05)
+            self._process.join(0.05)
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)  # also the children of a child that was killed
         self._process.join()
         self._process.close()
         self._process = None
-        while self in self._outputs.values() and read_outputs(2.0):
-            pass
 
-    def _run(self, output: int) -> None:
+    def _become_ready(self) -> None:
+        self._shared[0] = 1
+
+    def _run(self) -> None:
         os.setsid()
-        for other in self._outputs:
-            os.close(other)
         if _libc:
             _libc.prctl(_NAME, self.name.encode())
-        os.dup2(output, 1)
-        os.dup2(output, 2)
-        os.close(output)
-        assert isinstance(sys.stdout, TextIOWrapper)  # noqa: S101
-        sys.stdout.reconfigure(line_buffering=True)
-        sys.argv = self.argv
-        self.run()
-
-    def _receive(self, output: int) -> None:
-        piece = os.read(output, 65_536)
-        if not piece:
-            del self._outputs[output]
-            os.close(output)
-        *lines, self._read = (self._read + (piece or b"\n" * bool(self._read))).split(b"\n")
-        for line in lines:
-            text = line.decode(errors="replace")
-            self._is_ready = self._is_ready or bool(self.ready_sign and self.ready_sign in text)
-            self.on_line(text, self.name)
-
-
-def read_outputs(within: float) -> bool:
-    """Wait up to so many seconds until a child writes something, and hand it on; return whether one did."""
-    if not ForkedChild._outputs:
-        time.sleep(within)
-    ready = wait(list(ForkedChild._outputs), within)
-    for output in ready:
-        assert isinstance(output, int)  # noqa: S101
-        ForkedChild._outputs[output]._receive(output)
-    return bool(ready)
+        LabelledOutput.label, sys.argv = self.name, self.argv
+        self.run(self._become_ready)

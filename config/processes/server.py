@@ -8,6 +8,7 @@ in this order, so that nothing new begins while current work finishes. A second 
 
 import gc
 import http.client
+import logging.config
 import multiprocessing
 import os
 import signal
@@ -20,19 +21,19 @@ from contextlib import closing, suppress
 from importlib import import_module
 from importlib.util import find_spec, module_from_spec
 from multiprocessing.connection import Connection
-from typing import Any
 
+from celery import signals
 from django.conf import settings
 
 from config import embedded, preflight
 from config.celery import app
+from config.embedded.var import say
 from config.environment import env
-from config.processes.commands import print_line, role_of, web_command
-from config.processes.fork import ForkedChild, fork, read_outputs, release_memory
+from config.processes.commands import role_of, web_command
+from config.processes.fork import ForkedChild, LabelledOutput, fork, release_memory
 
 _READY_WITHIN = 90.0  # seconds
-# Seconds. What children say at their start has ended after a pause; beat and workers also say what they do later.
-_PAUSE, _PAUSES_WITHIN = 1.0, 6.0
+_PAUSE = 1.0  # seconds, in which children write the last lines of their start
 _DEATHS, _WITHIN = 3, 60.0
 _FIRST_ADMIN = "admin@localhost"
 # Seconds. A delivery may take its deadline of 60 s.
@@ -44,18 +45,12 @@ class Server:
         self.host, self.port = host, port
         self.first_admin = ""
         self.signals = 0
-        self.last_line_at = 0.0
-        self.web = self._child("web", web_command(host, port)[2:], _serve, ready_check=self._web_answers)
-        # INFO is the level of the lines that we wait for.
-        worker, beat = (["celery", name, "--loglevel", "INFO"] for name in ("worker", "beat"))
-        self.worker = self._child("worker", worker, _work, ready_sign=" ready.")
-        self.beat = self._child("beat", beat, _beat, ready_sign="beat: Starting...")
+        self.web = ForkedChild("web", web_command(host, port)[2:], _serve, self._web_answers)
+        self.worker = ForkedChild("worker", ["celery", "worker"], _work)
+        self.beat = ForkedChild("beat", ["celery", "beat"], _beat)
         self.deaths: dict[ForkedChild, deque[float]] = {
             child: deque(maxlen=_DEATHS) for child in (self.web, self.worker, self.beat)
         }
-
-    def _child(self, name: str, argv: list[str], run: Callable[[], object], **readiness: Any) -> ForkedChild:
-        return ForkedChild(name, argv, run, on_line=self._on_line, **readiness)
 
     @property
     def address(self) -> str:
@@ -74,53 +69,47 @@ class Server:
     def ask_to_stop(self, *_: object) -> None:
         self.signals += 1
 
-    def _on_line(self, line: str, name: str) -> None:
-        self.last_line_at = time.monotonic()
-        print_line(line, name)
-
     def _wait_until_ready(self) -> int:
         deadline = time.monotonic() + _READY_WITHIN
         while not self.signals:
-            read_outputs(0.25)
+            time.sleep(0.25)
             for child in self.deaths:
                 if (status := child.exit_status()) is not None:
-                    print_line(f"{child.name} did not start (exit status {status}); stopping. See its last lines.")
+                    say(f"{child.name} did not start (exit status {status}); stopping. See its last lines.")
                     return int(not self.signals)
             if not (waiting := [child.name for child in self.deaths if not child.is_ready()]):
                 self._tell_ready()
                 break
             if time.monotonic() > deadline:
-                print_line(f"{' and '.join(waiting)} not ready after {_READY_WITHIN:.0f} s; stopping")
+                say(f"{' and '.join(waiting)} not ready after {_READY_WITHIN:.0f} s; stopping")
                 return 1
         return 0
 
     def _watch(self) -> int:
         while not self.signals:
-            read_outputs(1.0)
+            time.sleep(1.0)
             for child, deaths in self.deaths.items():
                 if (status := child.exit_status()) is None:
                     continue
                 if child is not self.worker or not child.is_ready():  # a provider may end a worker, not the server
                     deaths.append(time.monotonic())
                 if len(deaths) == _DEATHS and deaths[-1] - deaths[0] < _WITHIN:
-                    print_line(f"{child.name} died {_DEATHS} times in a minute (last exit status {status}); stopping")
+                    say(f"{child.name} died {_DEATHS} times in a minute (last exit status {status}); stopping")
                     return 1
-                print_line(f"{child.name} died (exit status {status}); starting it again")
+                say(f"{child.name} died (exit status {status}); starting it again")
                 child.stop(0.0)  # its own children
                 child.start()
             embedded.look_after()
         return 0
 
     def _tell_ready(self) -> None:
-        deadline = time.monotonic() + _PAUSES_WITHIN
-        while not self.signals and time.monotonic() < min(self.last_line_at + _PAUSE, deadline):
-            read_outputs(0.05)
+        time.sleep(_PAUSE)
         last = f"Carillon is ready: {self.address} (admin: {self.address}/admin/). Ctrl-C stops it."
-        print_line("\n".join(filter(None, (last, self.first_admin))))
+        say("\n".join(filter(None, (last, self.first_admin))))
         release_memory()
 
     def _stop(self) -> None:
-        print_line("Stopping beat, worker and web … (press Ctrl-C again to stop at once)")
+        say("Stopping beat, worker and web … (press Ctrl-C again to stop at once)")
         already = self.signals
 
         def hurry() -> bool:
@@ -130,7 +119,7 @@ class Server:
         self.worker.stop(_WORKER_STOPS_WITHIN, hurry)
         self.web.stop(_WEB_STOPS_WITHIN, hurry)
         embedded.leave()
-        print_line("Stopped.")
+        say("Stopped.")
 
     def _web_answers(self) -> bool:
         connection = http.client.HTTPConnection(self.address.removeprefix("http://"), timeout=5)
@@ -194,7 +183,7 @@ _SHARED = (
 )
 
 
-def _serve() -> None:
+def _serve(_: Callable[[], None]) -> None:
     _use_own_connections()
     import uvicorn
 
@@ -202,16 +191,18 @@ def _serve() -> None:
 
 
 # The command line of Celery would load more modules, of 8 MiB (`script/bench home`).
-def _work() -> None:
+def _work(become_ready: Callable[[], None]) -> None:
     _use_own_connections()
+    signals.worker_ready.connect(lambda **_: become_ready(), weak=False)
     quick = {"without_mingle": True, "without_gossip": True}  # no messages between workers: a second at the start
     worker = app.Worker(hostname="worker@", queues=settings.QUEUES, loglevel="INFO", quiet=True, **quick)
     worker.start()
     sys.exit(worker.exitcode)
 
 
-def _beat() -> None:
+def _beat(become_ready: Callable[[], None]) -> None:
     _use_own_connections()
+    signals.beat_init.connect(lambda **_: become_ready(), weak=False)
     app.Beat(loglevel="INFO", quiet=True).run()
 
 
@@ -235,7 +226,7 @@ def _set_up(sent: Connection) -> None:
 
     _use_own_connections()
     preflight.check()
-    print_line("Migrating the database …")
+    say("Migrating the database …")
     call_command("migrate", interactive=False, verbosity=0)
     startup.check()
     sent.send(_invite_first_admin())
@@ -266,6 +257,8 @@ def main() -> int:
     if "BASE_URL_FILE" not in os.environ:
         os.environ.setdefault("BASE_URL", server.address)
     _load()
+    sys.stdout = sys.stderr = LabelledOutput(sys.stdout.buffer, line_buffering=True)
+    logging.config.dictConfig(settings.LOGGING)  # which has written to standard error
     signal.signal(signal.SIGINT, server.ask_to_stop)
     signal.signal(signal.SIGTERM, server.ask_to_stop)
     received, sent = multiprocessing.Pipe(duplex=False)
