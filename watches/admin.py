@@ -93,4 +93,3 @@ class StatusMailAdmin(StatusMailRecord):
 @admin.register(DeadLetter)
 class DeadStatusMailAdmin(DeadLetterAdmin, StatusMailRecord):
     list_display = ("what", "state_label", "why", "to", "person", "settled", "tries", "replays")
-    newest = ("what", "person", "why", "settled")

@@ -20,3 +20,4 @@ class EntryAdmin(WorkAdmin):
 class DeadEntryAdmin(DeadLetterAdmin):
     owner, related = "", ()
     kind = ENTRY
+    newest = ("why", "settled", "key")

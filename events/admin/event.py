@@ -28,6 +28,22 @@ class EffectInline(ReadOnlyInline):
     by_rule = columns.column(_("rule"), "", lambda row: columns.to_row("events.rule", row.rule_id, row.rule.name))
 
 
+class EventEffectInline(ReadOnlyInline):
+    """What events have done to the shown row, newest first."""
+
+    fields: tuple[str, ...] = ("when", "type", "outcome", "why")
+    ordering = ("-id",)
+    per_page = 20
+    related = ("event",)
+    deferred = ("event__data",)
+
+    when = columns.instant_column(_("when"), "at")
+    why = columns.column(_("why"), "reason")
+    type = columns.column(
+        _("type of event"), "event", lambda event: columns.to_row("events.event", event.pk, event.type)
+    )
+
+
 class EventRecord(WorkAdmin):
     """The common part of events and dead letters."""
 
@@ -54,7 +70,6 @@ class EventAdmin(EventRecord):
 @admin.register(DeadLetter)
 class DeadEventAdmin(DeadLetterAdmin, EventRecord):
     list_display = ("type", "state_label", "why", "source", "person", "settled", "tries", "replays")
-    newest = ("type", "person", "why", "settled")
 
 
 class DigestRecord(WorkAdmin):
@@ -77,4 +92,3 @@ class DigestAdmin(DigestRecord):
 @admin.register(DeadDigest)
 class DeadDigestAdmin(DeadLetterAdmin, DigestRecord):
     list_display = ("rule_name", "state_label", "why", "person", "gathered", "settled", "tries", "replays")
-    newest = ("rule_name", "person", "why", "settled")

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 from common.admin import columns
 from common.admin.base import ReadOnlyInline
 from common.admin.filters import newest_filter
+from events.admin.event import EventEffectInline
 from events.kinds.step import STEP
 from events.models import FailedStep, FlowEffect, Run, Step
 from events.runs import changes
@@ -33,20 +34,8 @@ class StepInline(ReadOnlyInline):
     name = columns.column(gettext_lazy("step"), "", lambda row: columns.to_row("events.step", row.pk, row.name))
 
 
-class RunEffectInline(ReadOnlyInline):
+class RunEffectInline(EventEffectInline):
     model = FlowEffect
-    fields = ("when", "type", "outcome", "why")
-    ordering = ("-id",)
-    per_page = 20
-    related = ("event",)
-    deferred = ("event__data",)
-
-    when = columns.instant_column(gettext_lazy("when"), "at")
-    why = columns.column(gettext_lazy("why"), "reason")
-
-    type = columns.column(
-        gettext_lazy("type of event"), "event", lambda event: columns.to_row("events.event", event.pk, event.type)
-    )
 
 
 @admin.register(Run)
@@ -104,7 +93,7 @@ class StepAdmin(StepRecord):
 @admin.register(FailedStep)
 class FailedStepAdmin(DeadLetterAdmin, StepRecord):
     list_display = ("handler", "of_run", "state_label", "why", "person", "settled", "tries", "replays")
-    newest = ("handler", "of_run", "why", "settled")
+    newest = ("of_run", "why", "settled")
     actions = (*DeadLetterAdmin.actions, "skip")
 
     @admin.action(description=gettext_lazy("Skip: let the run go on without"), permissions=["act"])

@@ -12,8 +12,9 @@ from django.utils.translation import gettext as _, gettext_lazy
 from unfold.decorators import action as button
 
 from common.admin import columns, pages
-from common.admin.base import ReadOnlyInline, as_uuid
+from common.admin.base import as_uuid
 from common.texts.state_words import labelled
+from events.admin.event import EventEffectInline
 from events.inputs.rule_form import RuleForm
 from events.models import Effect, Rule
 from events.rules import changes, words
@@ -24,14 +25,10 @@ from people.admin.user import OwnedAdmin, to_person
 _NEWEST = 100
 
 
-class EffectInline(ReadOnlyInline):
+class EffectInline(EventEffectInline):
     model = Effect
     verbose_name_plural = gettext_lazy("last effects")
-    fields = ("when", "type", "outcome", "why", "caused")
-    ordering = ("-id",)
-    per_page = 20
-    related = ("event",)
-    deferred = ("event__data",)
+    fields = (*EventEffectInline.fields, "caused")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """The newest of the shown rule only, because its pages are counted."""
@@ -40,9 +37,6 @@ class EffectInline(ReadOnlyInline):
         newest = Effect.objects.filter(rule=rule).order_by("-id").values("id")[:_NEWEST]
         return super().get_queryset(request).filter(id__in=newest)
 
-    when = columns.instant_column(gettext_lazy("when"), "at")
-    type = columns.column(gettext_lazy("type of event"), "event.type")
-    why = columns.column(gettext_lazy("why"), "reason")
     caused = columns.column(gettext_lazy("notification"), "notification_id", cells.to_notification)
 
 

@@ -48,7 +48,6 @@ class JobAdmin(JobRecord):
 @admin.register(DeadLetter)
 class DeadJobAdmin(DeadLetterAdmin, JobRecord):
     list_display = ("kind_label", "state_label", "why", "person", "settled", "tries", "replays")
-    newest = ("kind_label", "person", "why", "settled")
 
 
 class BatchRecord(WorkAdmin):
@@ -102,7 +101,6 @@ class BatchAdmin(BatchRecord):
 @admin.register(DeadBatch)
 class DeadBatchAdmin(DeadLetterAdmin, BatchRecord):
     list_display = ("title", "state_label", "why", "person", "audience", "settled", "tries", "replays")
-    newest = ("title", "person", "why", "settled")
 
 
 KindFilter = newest_filter("kind", lambda: [(kind.name, kind.label) for kind in connections.all()])
@@ -136,8 +134,4 @@ class ConnectionAdmin(OwnedAdmin):
             columns.to_list("schedules.schedule", "schedules", connection__id__exact=connection.pk),
         )
 
-    verified = columns.instant_column(_("verified"), "verified_at")
     working = columns.instant_column(_("working since"), "working_since")
-    failing = columns.instant_column(_("failing since"), "failing_since")
-    disabled = columns.instant_column(_("disabled"), "disabled_at")
-    removed = columns.instant_column(_("removed"), "removed_at")

@@ -107,11 +107,7 @@ class ChannelAdmin(OwnedAdmin):
             columns.to_list("events.rule", _("rules"), channels__id__exact=channel.pk),
         )
 
-    verified = columns.instant_column(gettext_lazy("verified"), "verified_at")
-    failing = columns.instant_column(gettext_lazy("failing since"), "failing_since")
-    disabled = columns.instant_column(gettext_lazy("disabled"), "disabled_at")
     unsubscribed = columns.instant_column(gettext_lazy("unsubscribed"), "unsubscribed_at")
-    removed = columns.instant_column(gettext_lazy("removed"), "removed_at")
 
 
 @admin.register(BoardMessage)

@@ -87,7 +87,7 @@ class DeadLetterAdmin(dead_letter.DeadLetterAdmin, DeliveryRecord):
         "tries",
         "replays",
     )
-    newest = ("subject", "person", "to_channel", "settled")
+    newest = ("person", "to_channel", "settled")
     list_filter = (DeadProvider, dead_letter.DiedWithin)
     link_lookups = ("channel__id__exact", "cause")
     actions = ("replay", "send_as_new", "discard", "mark_fixed")

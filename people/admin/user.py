@@ -58,6 +58,10 @@ class OwnedAdmin(ReadOnlyAdmin):
     created = columns.instant_column(_("created"), "created_at")
     changed = columns.instant_column(_("changed"), "updated_at")
     deleted = columns.instant_column(_("deleted"), "deleted_at")
+    verified = columns.instant_column(_("verified"), "verified_at")
+    failing = columns.instant_column(_("failing since"), "failing_since")
+    disabled = columns.instant_column(_("disabled"), "disabled_at")
+    removed = columns.instant_column(_("removed"), "removed_at")
 
     def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
         key = as_uuid(term)

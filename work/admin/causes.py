@@ -78,7 +78,7 @@ def urls(admin: Any) -> list[Any]:
     view, act = admin.has_view_permission, admin.has_act_permission
     return [
         page("", "causes", _causes, view, require_safe),
-        page("<slug:cause>/", "cause", _cause, view, require_safe),
+        page("<slug:cause>/", "cause", _show, view, require_safe),
         page("<slug:cause>/try/", "try", _try, act, require_POST),
         page("<slug:cause>/replay/", "replay", _replay, act, require_POST),
         page("<slug:cause>/discard/", "discard", _discard, act, require_POST),
@@ -109,10 +109,6 @@ def _causes(admin: Any, request: HttpRequest) -> HttpResponse:
     return _page(admin, request, "causes", _("Dead letters by cause"), table=table)
 
 
-def _cause(admin: Any, request: HttpRequest, cause: str) -> HttpResponse:
-    return _show(admin, request, cause, Rate(), Reason())
-
-
 def _try(admin: Any, request: HttpRequest, cause: str) -> HttpResponse:
     return _act(admin, request, cause, dead_letters.TRY_ONE, ".")
 
@@ -120,7 +116,7 @@ def _try(admin: Any, request: HttpRequest, cause: str) -> HttpResponse:
 def _replay(admin: Any, request: HttpRequest, cause: str) -> HttpResponse:
     form = Rate(request.POST)
     if not form.is_valid():
-        return _show(admin, request, cause, form, Reason())
+        return _show(admin, request, cause, rate=form)
     per_minute, skip = form.cleaned_data["per_minute"], dead_letters.stale(form.cleaned_data["max_age"])
     if not is_confirmed(request):
         return _confirm_replay(admin, request, cause, form)
@@ -189,7 +185,7 @@ def repairs(admin: Any, letters: Iterable[Any]) -> list[SafeString]:
 def _discard(admin: Any, request: HttpRequest, cause: str) -> HttpResponse:
     form = Reason(request.POST)
     if not form.is_valid():
-        return _show(admin, request, cause, Rate(), form)
+        return _show(admin, request, cause, reason=form)
     reason = form.cleaned_data["reason"]
     return _act(admin, request, cause, dead_letters.DISCARD, f": {reason}", reason=reason)
 
@@ -208,7 +204,9 @@ def _act(admin: Any, request: HttpRequest, cause: str, act: Act, detail: str, **
     return redirect("admin:work_intervention_change", done.intervention.pk)
 
 
-def _show(admin: Any, request: HttpRequest, cause: str, rate: Rate, reason: Reason) -> HttpResponse:
+def _show(
+    admin: Any, request: HttpRequest, cause: str, rate: Rate | None = None, reason: Reason | None = None
+) -> HttpResponse:
     groups = dead_letters.groups(Which(admin.kind, cause=cause))
     interventions = Intervention.objects.filter(kind=admin.kind.name, cause=cause)[:_INTERVENTIONS]
     if not groups:
@@ -217,6 +215,7 @@ def _show(admin: Any, request: HttpRequest, cause: str, rate: Rate, reason: Reas
         admin.message_user(request, _("No dead letter of this cause is left."), messages.INFO)
         return redirect(f"{admin.kind.dead_letters}_causes")
     [group] = groups
+    reason = reason or Reason()
     reason.fields["reason"].widget.attrs.pop("autofocus", None)  # not the first field of this page
     letters = admin.get_queryset(request).filter(cause=group.cause).order_by("-settled_at")[:_NEWEST]
     return _page(
@@ -234,7 +233,7 @@ def _show(admin: Any, request: HttpRequest, cause: str, rate: Rate, reason: Reas
             admin.opts.label_lower, _("All %(count)s in the list") % {"count": grouped(group.count)}, cause=cause
         ),
         interventions=_interventions(interventions),
-        rate=rate,
+        rate=rate or Rate(),
         reason=reason,
         may_act=admin.has_act_permission(request),
     )
@@ -242,12 +241,13 @@ def _show(admin: Any, request: HttpRequest, cause: str, rate: Rate, reason: Reas
 
 def _newest(admin: Any, letters: Iterable[Any]) -> dict[str, Any]:
     """A table of the newest letters, in the columns that the admin names for it; the first links to the letter."""
+    names = (admin.list_display[0], *admin.newest)
 
     def cells(dead_letter: Any) -> list[Any]:
-        first, *others = (lookup_field(name, dead_letter, admin)[2] for name in admin.newest)
+        first, *others = (lookup_field(name, dead_letter, admin)[2] for name in names)
         return [columns.to_row(admin.opts.label_lower, dead_letter.pk, first), *others]
 
-    headers = [str(label_for_field(name, admin.model, admin)).capitalize() for name in admin.newest]
+    headers = [str(label_for_field(name, admin.model, admin)).capitalize() for name in names]
     return {"headers": headers, "rows": [cells(dead_letter) for dead_letter in letters]}
 
 

@@ -47,10 +47,10 @@ def actions_of(act: Act, url_path: str, icon: str) -> tuple[Callable[..., Any], 
 class DeadLetterAdmin(WorkAdmin):
     """A subclass declares `kind`, and is registered for a proxy of its model that is named `DeadLetter`.
 
-    `newest` are the columns of the newest letters on the page of a cause.
+    `newest` are the columns of the newest letters on the page of a cause, behind the first one of the list.
     """
 
-    newest: ClassVar[tuple[str, ...]] = ("why", "settled", "key")
+    newest: ClassVar[tuple[str, ...]] = ("person", "why", "settled")
     list_display: ClassVar[tuple[str, ...]] = ("state_label", "why", "settled", "tries", "replays", "key")
     list_filter: tuple[type, ...] = (DiedWithin,)
     ordering = ("-settled_at",)
