@@ -6,6 +6,8 @@ from contextlib import closing, contextmanager
 from typing import Any
 
 from django.core.management.commands.migrate import Command as Stock
+from django.db.migrations.state import ProjectState
+from django.db.models import ForeignObjectRel, Model
 
 from common.database.postgres import own_connection
 
@@ -39,3 +41,34 @@ class Command(Stock):
     def _is_ours(self, cursor: Any) -> bool:
         cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [LOCK])
         return bool(cursor.fetchone()[0])
+
+
+def reload_model(self: ProjectState, app_label: str, model_name: str, delay: bool = False) -> None:
+    """Render a changed model of the migrations again, with what refers to it.
+
+    Django also renders what it refers to, and what refers to that: for nearly each operation all models of a person.
+    """
+    if "apps" not in self.__dict__:
+        return
+    self.is_delayed = True  # so that RunPython renders all models first: reverse accessors are not renewed here
+    try:
+        keys = _referrers(self.apps.get_model(app_label, model_name))
+    except LookupError:  # it is new
+        keys = {(app_label, model_name)}
+    self._reload(keys)  # type: ignore[attr-defined]
+
+
+def _referrers(model: type[Model]) -> set[tuple[str, str | None]]:
+    """The keys of a model and of all that refer to it, directly or not."""
+    keys, left = set(), [model]
+    while left:
+        one = left.pop()
+        if (key := (one._meta.app_label, one._meta.model_name)) not in keys:
+            keys.add(key)
+            fields = one._meta.get_fields(include_hidden=True)
+            left += [field.related_model for field in fields if isinstance(field, ForeignObjectRel)]
+            left += one.__subclasses__()
+    return keys
+
+
+ProjectState.reload_model = reload_model  # type: ignore[method-assign]

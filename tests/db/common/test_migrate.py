@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 from django.core.management import call_command
-from django.db import connection, transaction
+from django.db import connection, models, transaction
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.state import ModelState
 
 from common.database.postgres import query
 from common.management.commands import migrate
@@ -56,3 +58,32 @@ def test_what_waits_holds_up_no_index_that_is_made_concurrently(monkeypatch: pyt
     monkeypatch.setattr(migrate.Stock, "handle", run)
     call_command("migrate", verbosity=0)
     assert [(row.state, row.backend_xmin, row.backend_xid) for row in seen] == [("idle in transaction", None, None)]
+
+
+def test_a_change_renders_what_refers_to_the_model_and_leaves_no_reference_to_an_old_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rendered: set[str] = set()
+    state = MigrationLoader(None).project_state()
+    everything = {model._meta.label for model in state.apps.get_models()}
+    render = ModelState.render
+
+    def note(self: ModelState, apps: object) -> object:
+        rendered.add(f"{self.app_label}.{self.name}")
+        return render(self, apps)
+
+    monkeypatch.setattr(ModelState, "render", note)
+    state.add_field("notifications", "attempt", "note", models.TextField(default=""), True)
+    state.add_field(
+        "people", "addresschange", "batch", models.ForeignKey("jobs.Batch", models.CASCADE, null=True), True
+    )
+    assert rendered == {"notifications.Attempt", "people.AddressChange"}
+    state.add_index("notifications", "channel", models.Index("label", name="channel_label"))
+    assert {"notifications.Channel", "notifications.Delivery", "notifications.Attempt"} <= rendered
+    assert "people.User" not in rendered
+    state.alter_field("people", "user", "email", models.TextField(), True)
+    assert rendered <= everything
+    for model in state.apps.get_models():
+        for field in model._meta.get_fields():
+            if field.is_relation and field.related_model:
+                assert state.apps.get_model(field.related_model._meta.label) is field.related_model

@@ -61,7 +61,7 @@ def run(module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module", autouse=True)
 def engines() -> None:
-    """Their database is a copy too: to migrate it takes 20 s."""
+    """Their database is a copy too."""
     done = run("tests.process.bench.copied_database")
     assert done.returncode == 0, done.stderr
 

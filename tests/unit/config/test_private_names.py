@@ -22,6 +22,7 @@ from allauth.socialaccount.adapter import _build_apps_from_settings
 from celery import beat
 from django.contrib.sessions.backends.db import SessionStore
 from django.core.cache.backends.redis import RedisCache
+from django.db.migrations.state import ProjectState
 from django.forms import BaseForm, BaseModelForm
 from django.forms.models import _get_foreign_key
 from django.http import HttpRequest
@@ -49,6 +50,7 @@ _READ: list[tuple[Any, str]] = [
     (_encode_target, "target"),
     (http.client.HTTPResponse._read_next_chunk_size, "self"),
     (smtplib.SMTP._get_socket, "self host port timeout"),
+    (ProjectState._reload, "self related_models"),
     (BaseForm._clean_fields, "self"),
     (BaseModelForm._post_clean, "self"),
     (_get_foreign_key, "parent_model model fk_name can_fail"),
