@@ -21,8 +21,8 @@ runpy.run_path(str(Path(__file__).parents[3] / "client/setup.py"))["write"]()
 
 @pytest.fixture(scope="package")
 def web(django_db_setup: None) -> Iterator[Web]:
-    straight = environment()["DATABASE_URL"]  # nobody cuts this line
-    with Web(API_REQUESTS_PER_MINUTE="0", MOST_SCHEDULES="5000", DATABASE_URL=straight) as web:
+    straight = {name: environment()[name] for name in ("DATABASE_URL", "REDIS_URL")}  # nobody cuts these lines
+    with Web(API_REQUESTS_PER_MINUTE="0", MOST_SCHEDULES="5000", **straight) as web:
         yield web
 
 

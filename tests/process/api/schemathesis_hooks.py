@@ -11,7 +11,8 @@ from typing import Any
 from uuid import uuid4
 
 import schemathesis
-from schemathesis.generation.meta import TestPhase
+from schemathesis.core.parameters import ParameterLocation
+from schemathesis.generation.meta import CoverageScenario, TestPhase
 from schemathesis.specs.openapi.checks import use_after_free
 
 # {"path": {"schedule_id": [ids], …}, "channel_ids": [ids]}
@@ -89,11 +90,22 @@ def map_case(_context: Any, case: Any) -> Any:
 
 @schemathesis.hook
 def filter_case(_context: Any, case: Any) -> bool:
-    """Without the wrong bodies of a part that another operation, or the other form of a body, has as well."""
+    """Without what is sent twice, and what no server can refuse."""
     if case.meta is None or case.meta.phase.name is not TestPhase.COVERAGE:
         return True
-    part = getattr(case.meta.phase.data, "location", None) or ""
-    return not any(case.operation.label == label and part.startswith(start) for label, start in _REPEATED)
+    part, is_wrong = case.meta.phase.data, case.meta.generation.mode.is_negative
+    match part.parameter_location:
+        case ParameterLocation.BODY:  # a part that another operation, or the other form of a body, has as well
+            location = part.location or ""
+            return not any(case.operation.label == label and location.startswith(start) for label, start in _REPEATED)
+        case ParameterLocation.PATH:  # all is text there: of what is no UUID, one is enough
+            return bool(part.scenario is not CoverageScenario.INCORRECT_TYPE)
+        case ParameterLocation.HEADER if part.scenario is CoverageScenario.OBJECT_UNEXPECTED_PROPERTIES:
+            return False
+        case ParameterLocation.HEADER if part.parameter == "Idempotency-Key" and not is_wrong:
+            return False  # `map_case` writes another one
+    # A wrong value is sent beside all other parameters, and then without them.
+    return not (is_wrong and part.description.startswith(f"{part.parameter}: "))
 
 
 @schemathesis.check
