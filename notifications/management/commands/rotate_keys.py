@@ -8,6 +8,7 @@ from notifications.channels import key_rotation
 
 
 class Command(BaseCommand):
+    requires_system_checks = ()
     help = (
         "Seal the secrets of every channel, connection, inbound address, calendar address and second factor with the "
         "first of ENCRYPTION_KEYS. "

@@ -13,6 +13,7 @@ from people.sign_in import security_log
 
 
 class Command(BaseCommand):
+    requires_system_checks = ()
     help = "Write what is stored about a person into a file, or delete their account, as they can under Settings."
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -9,6 +9,7 @@ from people.sign_in import second_factor
 
 
 class Command(BaseCommand):
+    requires_system_checks = ()
     help = "See whether somebody has a second factor, or take it from them because they have lost it."
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -21,6 +21,7 @@ _DAYS = 7
 
 
 class Command(BaseCommand):
+    requires_system_checks = ()
     help = "Explain why each slot of a schedule was sent or not, and list the next ones."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -8,6 +8,7 @@ from schedules.beat import zone_updates
 
 
 class Command(BaseCommand):
+    requires_system_checks = ()
     help = "Recompute every next slot with the installed time zone database, and list those that move."
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -1,4 +1,4 @@
-"""One version everywhere, and what PostgreSQL is told about a process."""
+"""One version everywhere, what PostgreSQL is told about a process, and how commands start."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from django.core.management import get_commands, load_command_class
 
 from config import settings
 from config.processes import commands
@@ -33,3 +34,10 @@ def test_the_version_is_the_same_everywhere() -> None:
 )
 def test_a_process_says_what_it_is(command: list[str], role: str) -> None:
     assert commands.role_of(command) == role
+
+
+def test_no_command_but_those_of_the_schema_and_texts_loads_all_pages_to_check_them() -> None:
+    own = {name: app for name, app in get_commands().items() if (ROOT / str(app)).is_dir()}
+    checked = {name for name, app in own.items() if load_command_class(app, name).requires_system_checks}
+    assert {"backup", "release", "receive_pings"} < own.keys() - checked
+    assert checked <= {"migrate", "makemessages"}

@@ -13,6 +13,7 @@ from watches import mail
 
 
 class Command(BaseCommand):
+    requires_system_checks = ()
     help = "Receives mails to the addresses of watches, by SMTP. The MX of PING_DOMAIN leads to it."
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -45,6 +45,7 @@ def _rate(text: str) -> int:
 
 
 class Command(BaseCommand):
+    requires_system_checks = ()
     help = (
         "See, replay or discard work that ended without success. Without a filter, all of it is meant. "
         "Exit code 0: done; 1: nothing was done, and why is said; 2: the command was written wrongly."

@@ -8,6 +8,7 @@ from work.engine import hold
 
 
 class Command(BaseCommand):
+    requires_system_checks = ()
     help = "Sends nothing and fires no reminder until `manage.py release`, or the page Outages of the admin."
 
     def handle(self, **_: Any) -> None:

@@ -9,6 +9,7 @@ from work.retention import Retention
 
 
 class Command(BaseCommand):
+    requires_system_checks = ()
     help = "Deletes what is older than the days of EVENTS_KEPT_DAYS and its like. Open and dead work stays."
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -10,6 +10,7 @@ from work.engine import hold
 
 
 class Command(BaseCommand):
+    requires_system_checks = ()
     help = "Ends the hold. What was open before it is sent, skipped (cancelled), or kept as dead letters."
 
     def add_arguments(self, parser: CommandParser) -> None:
