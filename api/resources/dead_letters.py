@@ -5,7 +5,6 @@ from typing import Any
 from uuid import UUID
 
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404
 from ninja import Query, Router
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -91,8 +90,8 @@ def list_causes(request: ApiRequest) -> HttpResponse:
 @router.get("/{uuid:delivery_id}", response=DeliveryWithAttempts, summary="Read a dead letter")
 def read_dead_letter(request: ApiRequest, delivery_id: UUID) -> HttpResponse:
     """With each attempt. Also when it is not a dead letter any more: `state` says what became of it."""
-    mine = Delivery.objects.for_user(request.auth.user).select_related("channel").prefetch_related("history")
-    return answer(fields_of(DeliveryWithAttempts, get_object_or_404(mine, id=delivery_id)))
+    deliveries = Delivery.objects.select_related("channel").prefetch_related("history")
+    return answer(fields_of(DeliveryWithAttempts, deliveries.own(request.auth.user, id=delivery_id)))
 
 
 @router.post("/replay", response={202: Replayed}, summary="Replay dead letters")
@@ -142,8 +141,7 @@ def mark_fixed(request: ApiRequest, delivery_id: UUID, body: Note) -> HttpRespon
 def _act(request: ApiRequest, delivery_id: UUID, what: Action, note: str = "") -> HttpResponse:
     """The delivery as it is now, or the new one. Raises problems 404 and 409."""
     user = request.auth.user
-    mine = Delivery.objects.for_user(user).select_related("channel", "notification")
-    letter = get_object_or_404(mine, id=delivery_id)
+    letter = Delivery.objects.select_related("channel", "notification").own(user, id=delivery_id)
     if obstacle := dead_letters.obstacle(letter, what):
         raise conflict(obstacle)
     done = act_on_own(letter, act := dead_letters.ACTS[what], user, note)

@@ -1,5 +1,9 @@
 """Times in which a person's reminders send nothing."""
 
+from __future__ import annotations
+
+from typing import ClassVar
+
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -8,6 +12,7 @@ from django.db.models.functions import Now
 
 from common.database import checks
 from common.uuid7 import uuid7
+from people.models.owned import OwnedQuerySet
 
 
 class Holiday(models.Model):
@@ -27,6 +32,8 @@ class Holiday(models.Model):
     urgent_rings = models.BooleanField(default=True)
     ended_at = models.DateTimeField(null=True, blank=True, editable=False)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    objects: ClassVar[models.Manager[Holiday]] = OwnedQuerySet.as_manager()
 
     class Meta:
         ordering = ["first", "id"]

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -30,7 +30,7 @@ def collection(request: PersonRequest) -> HttpResponse:
         form.save()
         messages.success(request, _("The holiday is saved."))
         return redirect("schedules:holidays")
-    mine = Holiday.objects.filter(user=request.user)
+    mine = Holiday.objects.for_user(request.user)
     zone = request.user.zone
     listed = [(one, holidays.span(one, zone)) for one in mine.filter(last__gte=today)]
     over = list(mine.filter(last__lt=today).order_by("-last", "-id")[:_PAST_SHOWN])
@@ -48,7 +48,7 @@ def _of_own(act: Callable[[PersonRequest, Holiday], HttpResponse | None]) -> Vie
 
     @wraps(act)
     def view(request: PersonRequest, holiday_id: UUID) -> HttpResponse:
-        holiday = get_object_or_404(Holiday, user=request.user, id=holiday_id)
+        holiday = Holiday.objects.own(request.user, id=holiday_id)
         return act(request, holiday) or redirect("schedules:holidays")
 
     return with_user_lock(view)

@@ -3,8 +3,7 @@
 from functools import partial
 from uuid import UUID
 
-from django.http import Http404, HttpResponse
-from django.shortcuts import get_object_or_404
+from django.http import HttpResponse
 from django.utils import timezone
 from ninja import Query, Router
 from pydantic import BaseModel, Field
@@ -49,7 +48,7 @@ document = partial(fields_of, HolidayDocument)
 @router.get("", response=paging.Page[HolidayDocument], summary="List holidays")
 def list_holidays(request: ApiRequest, page: Query[paging.PageParameters]) -> HttpResponse:
     """Newest first."""
-    return paging.answer_page(Holiday.objects.filter(user=request.auth.user), request, page, HolidayDocument)
+    return paging.answer_page(Holiday.objects.for_user(request.auth.user), request, page, HolidayDocument)
 
 
 @router.post("", response={201: HolidayDocument}, summary="Plan a holiday")
@@ -71,14 +70,14 @@ def make(user: User, body: HolidayBody, holiday: Holiday | None = None) -> Holid
 @router.get("/{uuid:holiday_id}", response=HolidayDocument, summary="Read a holiday")
 def read_holiday(request: ApiRequest, holiday_id: UUID) -> HttpResponse:
     """Also one that is over."""
-    return answer(document(_own(request, holiday_id)))
+    return answer(document(Holiday.objects.own(request.auth.user, id=holiday_id)))
 
 
 @router.put("/{uuid:holiday_id}", response=HolidayDocument, summary="Replace a holiday")
 def replace_holiday(request: ApiRequest, holiday_id: UUID, body: HolidayReplacement) -> HttpResponse:
     """One that was ended early is on again."""
     with lock_user(request.auth.user):
-        holiday = _own(request, holiday_id)
+        holiday = Holiday.objects.own(request.auth.user, id=holiday_id)
         require_unchanged(body, lambda: document(holiday))
         return answer(document(make(request.auth.user, body, holiday)))
 
@@ -88,7 +87,7 @@ def end_holiday(request: ApiRequest, holiday_id: UUID) -> HttpResponse:
     """Before its last day. Schedules fire again from now on; what was skipped stays skipped."""
     user = request.auth.user
     with lock_user(user):
-        holiday = _own(request, holiday_id)
+        holiday = Holiday.objects.own(user, id=holiday_id)
         if not holidays.end(holiday, user.zone, fire.read_clock().now):
             raise conflict("This holiday is not on now.")
         return answer(document(holiday))
@@ -97,10 +96,4 @@ def end_holiday(request: ApiRequest, holiday_id: UUID) -> HttpResponse:
 @router.delete("/{uuid:holiday_id}", response={204: None}, summary="Delete a holiday")
 def delete_holiday(request: ApiRequest, holiday_id: UUID) -> None:
     """Schedules fire again from now on."""
-    deleted, _ = Holiday.objects.filter(user=request.auth.user, id=holiday_id).delete()
-    if not deleted:
-        raise Http404
-
-
-def _own(request: ApiRequest, holiday_id: UUID) -> Holiday:
-    return get_object_or_404(Holiday, user=request.auth.user, id=holiday_id)
+    Holiday.objects.own(request.auth.user, id=holiday_id).delete()

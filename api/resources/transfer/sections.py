@@ -314,7 +314,7 @@ SECTIONS = {
     # They name tags of reminders.
     "holidays": Section(
         gettext_lazy("Holidays"), HolidayBody, HolidayBody.model_fields,
-        lambda user: Holiday.objects.filter(user=user, ended_at=None), holidays.document,
+        lambda user: Holiday.objects.for_user(user).filter(ended_at=None), holidays.document,
         partial(_add_locked, holidays.make),
     ),
     "watches": Section(
