@@ -28,7 +28,6 @@ from watches.changes import TYPED
 from watches.models import Watch
 
 _DAY = 86_400
-_TOO_LONG = gettext_lazy("This is %(show_value)d characters long; at most %(limit_value)d fit.")
 
 
 def limit_reached() -> str:
@@ -65,7 +64,7 @@ class WatchForm(EditForm, ChannelsForm, NagForm, TimingForm):
         max_length=80,
         widget=forms.TextInput(attrs={"autocomplete": "off", "placeholder": gettext_lazy("Nightly backup")}),
         validators=[check_line],
-        error_messages={"required": gettext_lazy("Enter a name, such as “Nightly backup”."), "max_length": _TOO_LONG},
+        error_messages={"required": gettext_lazy("Enter a name, such as “Nightly backup”.")},
     )
     description = forms.CharField(
         label=gettext_lazy("Description"),
@@ -74,7 +73,6 @@ class WatchForm(EditForm, ChannelsForm, NagForm, TimingForm):
         widget=forms.Textarea(attrs={"rows": 3}),
         validators=[check_text],
         help_text=gettext_lazy("What to do if it fails. Messages repeat it."),
-        error_messages={"max_length": _TOO_LONG},
     )
     tags = TagsField(label=gettext_lazy("Tags"), required=False, help_text=gettext_lazy("Separated by commas."))
     kind = forms.ChoiceField(
@@ -111,7 +109,6 @@ class WatchForm(EditForm, ChannelsForm, NagForm, TimingForm):
         widget=forms.TextInput(attrs={"autocomplete": "off", "placeholder": "nightly-backup"}),
         validators=[RegexValidator("^[a-z0-9_-]*$", gettext_lazy("Use small letters, digits, - and _ only."), "slug")],
         help_text=gettext_lazy("For a second address, by your ping key and this word."),
-        error_messages={"max_length": _TOO_LONG},
     )
     lock = forms.CharField(
         label=gettext_lazy("Lock"),
@@ -120,7 +117,6 @@ class WatchForm(EditForm, ChannelsForm, NagForm, TimingForm):
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
         validators=[check_line],
         help_text=gettext_lazy("A run holds it from its start ping to its end, for the longest run at most."),
-        error_messages={"max_length": _TOO_LONG},
     )
     success_words = WordsField(
         label=gettext_lazy("Success if the output contains"), help_text=gettext_lazy("Without one of these: a failure.")

@@ -31,10 +31,7 @@ class CounterForm(forms.Form):
         widget=forms.TextInput(attrs={"autocomplete": "off", "placeholder": "nightly-builds"}),
         validators=[totals.check_name],
         help_text=gettext_lazy("Letters, digits, “-” and “_”."),
-        error_messages={
-            "required": gettext_lazy("Enter a name, such as nightly-builds."),
-            "max_length": gettext_lazy("This is %(show_value)d characters long; at most %(limit_value)d fit."),
-        },
+        error_messages={"required": gettext_lazy("Enter a name, such as nightly-builds.")},
     )
 
 

@@ -34,7 +34,6 @@ _MOST = 1_000  # messages of a throttle, events of a digest
 _PATTERN = gettext_lazy(
     "Write a type as order.paid, its beginning as order.*, or * for every event. Use small letters."
 )
-_TOO_LONG = gettext_lazy("This is %(show_value)d characters long; at most %(limit_value)d fit.")
 _PLACED = 5
 _LIMIT = gettext_lazy("A limit needs a number and a time. Enter both, or neither.")
 _DIGEST = gettext_lazy("This needs “Gather for” or “Gather until”. Fill one in, or leave this empty.")
@@ -56,7 +55,7 @@ def _check_steps(written: str) -> None:
 
 
 def _text(label: StrOrPromise, most: int, attrs: Mapping[str, Any], **options: Any) -> forms.CharField:
-    messages = {"max_length": _TOO_LONG, "required": options.pop("empty", "")}
+    messages = {"required": options.pop("empty", "")}
     widget = forms.TextInput(attrs={"autocomplete": "off", **attrs})
     return forms.CharField(label=label, max_length=most, widget=widget, error_messages=messages, **options)
 

@@ -23,10 +23,7 @@ class AddressForm(forms.Form):
         example="https://example.org/offers",
         max_length=2000,
         widget=forms.URLInput(attrs={"placeholder": "https://example.org/offers", "autocomplete": "off"}),
-        error_messages={
-            "required": gettext_lazy("Enter the address to check, such as https://example.org/offers."),
-            "max_length": gettext_lazy("An address has at most %(limit_value)d characters."),
-        },
+        error_messages={"required": gettext_lazy("Enter the address to check, such as https://example.org/offers.")},
     )
     fresh_for = WholeNumberField(
         gettext_lazy("Oldest answer to use (seconds)"),

@@ -52,7 +52,6 @@ class WebValueForm(AddressForm):
             "A number. “Rises or falls by at least” also takes a percentage, such as 5 %. “Is exactly” and "
             "“contains” take a text."
         ),
-        error_messages={"max_length": gettext_lazy("A value has at most %(limit_value)d characters.")},
     )
     always = forms.BooleanField(
         label=gettext_lazy("Every time"),
@@ -76,7 +75,6 @@ class WebValueForm(AddressForm):
             "its text. For JSON a JMESPath expression, such as offers[0].price. For text a pattern, such as "
             "“Price: (.+)”."
         ),
-        error_messages={"max_length": gettext_lazy("This has at most %(limit_value)d characters.")},
     )
     name = forms.CharField(
         label=gettext_lazy("Your name for it"),
@@ -84,7 +82,6 @@ class WebValueForm(AddressForm):
         max_length=60,
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
         help_text=gettext_lazy("Such as: price. It stands beside the path, and for {label} in the texts."),
-        error_messages={"max_length": gettext_lazy("A name has at most %(limit_value)d characters.")},
     )
     mark = forms.ChoiceField(
         label=gettext_lazy("Numbers are written"),

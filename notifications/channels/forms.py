@@ -18,10 +18,7 @@ _DROP = "drop_"
 
 def name_field(**options: Any) -> forms.CharField:
     """Of a channel or a connection."""
-    errors = {
-        "required": gettext_lazy("Give the channel a name, such as “Phone”."),
-        "max_length": gettext_lazy("This name is %(show_value)d characters long; at most %(limit_value)d fit."),
-    }
+    errors = {"required": gettext_lazy("Give the channel a name, such as “Phone”.")}
     return forms.CharField(label=gettext_lazy("Name"), max_length=80, error_messages=errors, **options)
 
 

@@ -33,10 +33,7 @@ class MessageForm(forms.Form):
         max_length=MOST_CHARACTERS,
         validators=[check_text],
         widget=forms.Textarea({"rows": 2, "autocomplete": "off"}),
-        error_messages={
-            "required": gettext_lazy("Write something first."),
-            "max_length": gettext_lazy("This is %(show_value)d characters long; at most %(limit_value)d fit."),
-        },
+        error_messages={"required": gettext_lazy("Write something first.")},
     )
 
     def clean_text(self) -> str:

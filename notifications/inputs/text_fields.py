@@ -37,10 +37,7 @@ class TitleField(_TextField):
             label=_("Title"),
             max_length=text.MAX_SUBJECT,
             widget=forms.TextInput(attrs={"placeholder": example, "autocomplete": "off"}),
-            error_messages={
-                "required": format_lazy(_("Enter a title, such as “{example}”."), example=example),
-                "max_length": _("This title is %(show_value)d characters long; at most %(limit_value)d fit."),
-            },
+            error_messages={"required": format_lazy(_("Enter a title, such as “{example}”."), example=example)},
         )
 
 
@@ -48,7 +45,6 @@ class BodyField(_TextField):
     """Several lines. Browsers count a line break as one character but send two."""
 
     def __init__(self, *, check: Check, help_text: StrOrPromise) -> None:
-        too_long = _("This text is %(show_value)d characters long; at most %(limit_value)d are sent.")
         super().__init__(
             check=check,
             label=_("Text"),
@@ -59,7 +55,7 @@ class BodyField(_TextField):
                 placeholders=help_text,
                 marks=_("**Bold**, _italic_, [links](https://…) and lists with - are shown where a channel can."),
             ),
-            validators=[MaxLengthValidator(text.MAX_BODY, too_long)],
+            validators=[MaxLengthValidator(text.MAX_BODY)],
         )
 
     def to_python(self, value: Any) -> str:

@@ -38,8 +38,7 @@ class AppriseForm(forms.Form):
             '<a href="https://appriseit.com/services">appriseit.com/services</a>.'
         ),
         error_messages={
-            "required": format_lazy(gettext_lazy("Enter the service's URL, such as {example}"), example=EXAMPLE),
-            "max_length": gettext_lazy("A URL has at most %(limit_value)d characters."),
+            "required": format_lazy(gettext_lazy("Enter the service's URL, such as {example}"), example=EXAMPLE)
         },
     )
 

@@ -51,8 +51,7 @@ class NtfyForm(forms.Form):
         max_length=64,
         help_text=gettext_lazy("Anyone who knows the topic can read it: choose one that is hard to guess."),
         error_messages={
-            "required": gettext_lazy("Enter the topic that your phone subscribes to, such as ada-ferns-5tZ9q."),
-            "max_length": gettext_lazy("A topic has at most %(limit_value)d characters."),
+            "required": gettext_lazy("Enter the topic that your phone subscribes to, such as ada-ferns-5tZ9q.")
         },
     )
     priority = forms.ChoiceField(

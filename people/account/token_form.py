@@ -15,10 +15,7 @@ class TokenForm(forms.Form):
         max_length=80,
         widget=forms.TextInput(attrs={"placeholder": gettext_lazy("Backup script"), "autocomplete": "off"}),
         validators=[check_line],
-        error_messages={
-            "required": gettext_lazy("Give the token a name, such as “Backup script”."),
-            "max_length": gettext_lazy("This name is %(show_value)d characters long; at most %(limit_value)d fit."),
-        },
+        error_messages={"required": gettext_lazy("Give the token a name, such as “Backup script”.")},
     )
     scopes = forms.MultipleChoiceField(
         label=gettext_lazy("What it may do"),

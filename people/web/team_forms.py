@@ -18,10 +18,7 @@ class TeamForm(forms.Form):
         max_length=150,
         validators=[check_line],
         widget=forms.TextInput(attrs={"autocomplete": "off", "placeholder": _("Family")}),
-        error_messages={
-            "required": _("Give the team a name."),
-            "max_length": _("This name is %(show_value)d characters long; at most %(limit_value)d fit."),
-        },
+        error_messages={"required": _("Give the team a name.")},
     )
 
 

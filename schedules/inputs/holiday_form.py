@@ -38,14 +38,7 @@ class HolidayForm(forms.Form):
         help_text=gettext_lazy("Separated by commas. Empty: all reminders."),
     )
     urgent_rings = forms.BooleanField(label=gettext_lazy("Urgent reminders still ring"), required=False, initial=True)
-    note = forms.CharField(
-        label=gettext_lazy("Note"),
-        required=False,
-        max_length=200,
-        error_messages={
-            "max_length": gettext_lazy("This note is %(show_value)d characters long; at most %(limit_value)d fit.")
-        },
-    )
+    note = forms.CharField(label=gettext_lazy("Note"), required=False, max_length=200)
 
     def __init__(
         self, data: Mapping[str, Any] | None = None, *, user: User, today: date, holiday: Holiday | None = None

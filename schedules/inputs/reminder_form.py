@@ -111,10 +111,7 @@ class ReminderForm(JobForm, ChannelsForm, LateForm, NagForm, AudienceForm):
         required=False,
         max_length=50,
         help_text=gettext_lazy("One word, such as plants. Your webhooks get it."),
-        error_messages={
-            "invalid": gettext_lazy("Use letters, digits, “-” and “_” only, such as house-plants."),
-            "max_length": gettext_lazy("This category is %(show_value)d characters long; at most %(limit_value)d fit."),
-        },
+        error_messages={"invalid": gettext_lazy("Use letters, digits, “-” and “_” only, such as house-plants.")},
     )
 
     def __init__(

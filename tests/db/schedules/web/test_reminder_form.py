@@ -132,7 +132,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("ends_at", {"starts_at": "2999-01-02T00:00", "ends_at": "2999-01-01T00:00"}, "before the start"),
     ("ends_at", {"ends_at": "2020-01-01T00:00"}, "Nothing is sent in this window"),
     ("starts_at", {"starts_at": "tomorrow"}, "not a date and time"),
-    ("max_count", {"max_count": "0"}, "Enter 1 or more"),
+    ("max_count", {"max_count": "0"}, "Enter a whole number from 1 to 1,000,000"),
     ("title", {"title": ""}, "Enter a title"),
     ("title", {"title": "x" * 201}, "at most 200"),
     ("body", {"body": "x" * 10_001}, "at most 10000"),
