@@ -9,10 +9,8 @@ from uuid import UUID
 
 import pgtrigger
 from django.conf import settings
-from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
-from django.db.models.functions import Now
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -20,7 +18,6 @@ from django.utils.translation import gettext_lazy as _
 
 from common.database import checks
 from common.database.triggers import update_of
-from common.uuid7 import uuid7
 from events.pure import types
 from notifications.models import Channel, Sender, SenderQuerySet
 
@@ -39,11 +36,9 @@ class Rule(Sender):
     "operator", "value"}`, see `matching`. The texts may hold `{data.x}`. With `throttle_count`, it fires at most so
     often in `throttle_seconds`. With `digest_seconds` or `digest_at` (on the wall clock of its person), events are
     gathered, apart for each value of the field `digest_key` if there is one, and told together after so long, at that
-    hour, or once there are `digest_count`; a throttle does not count them. Deleting is soft. `version` grows with every
-    edit.
+    hour, or once there are `digest_count`; a throttle does not count them.
     """
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="rules", db_index=False)
     name = models.CharField(_("name"), max_length=80)
     type_pattern = models.CharField(max_length=100)
@@ -52,7 +47,6 @@ class Rule(Sender):
     title = models.CharField(_("title"), max_length=200)
     body = models.TextField(_("body"), blank=True)
     channels = models.ManyToManyField(Channel, related_name="rules", blank=True)
-    channel_order = ArrayField(models.UUIDField(), default=list, db_default=[], blank=True)
     escalate_after = models.PositiveIntegerField(null=True, blank=True)
     urgent = models.BooleanField(_("urgent"), default=False)
     throttle_count = models.PositiveIntegerField(null=True, blank=True)
@@ -67,10 +61,6 @@ class Rule(Sender):
     series_ends_on = models.CharField(max_length=100, blank=True, db_default="")
     series_key = models.CharField(max_length=200, blank=True, db_default="")
     enabled = models.BooleanField(_("enabled"), default=True)
-    version = models.PositiveIntegerField(_("version"), default=1)
-    deleted_at = models.DateTimeField(null=True, blank=True, editable=False)
-    created_at = models.DateTimeField(db_default=Now(), editable=False)
-    updated_at = models.DateTimeField(db_default=Now(), editable=False)
 
     objects: ClassVar[models.Manager[Rule]] = SenderQuerySet["Rule"].as_manager()
 

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal, Self, TypeVar
 from uuid import UUID
 
 from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
@@ -50,10 +51,19 @@ class SenderQuerySet(OwnedQuerySet[Sends]):
 
 
 class Sender(models.Model):
-    """A row that sends to `channels`. `channel_order`: their ids, in the order of the tries; empty: all at once."""
+    """A row that sends to `channels`. `channel_order`: their ids, in the order of the tries; empty: all at once.
 
+    Deleting is soft, and can be undone. `version` grows with every edit: an editor cannot overwrite another's change
+    unseen.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     channels: Any
-    channel_order: Any
+    channel_order = ArrayField(models.UUIDField(), default=list, db_default=[], blank=True)
+    version = models.PositiveIntegerField(_("version"), default=1)
+    deleted_at = models.DateTimeField(null=True, blank=True, editable=False)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+    updated_at = models.DateTimeField(db_default=Now(), editable=False)
 
     class Meta:
         abstract = True

@@ -10,7 +10,6 @@ from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
-from django.db.models.functions import Now
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language, gettext as _, gettext_lazy
 from django_celery_beat.models import PeriodicTask
@@ -18,7 +17,6 @@ from django_celery_beat.models import PeriodicTask
 from common.database import checks
 from common.database.storage import BUSY
 from common.database.triggers import update_of
-from common.uuid7 import uuid7
 from jobs import kinds
 from jobs.models import Connection
 from jobs.models.job import OnError
@@ -39,9 +37,8 @@ class Schedule(Sender):
     """A person's rule: when, what, to whom.
 
     `rule` is the canonical JSON of its `kind` (see `rules`), read in `time_zone`. `next_fire_at` is the next slot
-    in UTC, null unless the schedule is active. Deleting is soft, and can be undone.
+    in UTC, null unless the schedule is active.
     With `after_done`, it waits for Done after each slot that fires, and `rule` begins anew then; see `rules.from_done`.
-    `version` grows with every edit: an editor cannot overwrite another's change unseen.
     """
 
     class State(models.TextChoices):
@@ -66,7 +63,6 @@ class Schedule(Sender):
         *("early", "stale_after", "category", "data", "tags"),
     )
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     # No separate index, nor on an occurrence's schedule: others begin with it, and each costs time at every firing.
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="schedules", db_index=False
@@ -79,7 +75,6 @@ class Schedule(Sender):
     # Words of its owner, as they were typed; see `tags`.
     tags = ArrayField(models.CharField(max_length=30), default=list, db_default=[], blank=True)
     channels = models.ManyToManyField(Channel, related_name="schedules", blank=True)
-    channel_order = ArrayField(models.UUIDField(), default=list, db_default=[], blank=True)
     escalate_after = models.PositiveIntegerField(
         null=True,
         blank=True,
@@ -147,7 +142,6 @@ class Schedule(Sender):
 
     state = models.CharField(gettext_lazy("state"), max_length=8, choices=State.choices, default=State.ACTIVE)
     error = models.CharField(gettext_lazy("error"), max_length=500, blank=True)
-    version = models.PositiveIntegerField(gettext_lazy("version"), default=1)
     next_fire_at = models.DateTimeField(null=True, blank=True)
     snoozed_until = models.DateTimeField(null=True, blank=True, help_text=gettext_lazy("Nothing is sent before this."))
     last_fired_at = models.DateTimeField(null=True, blank=True)
@@ -160,9 +154,6 @@ class Schedule(Sender):
     )
     # The reminder whose job keeps it: one that reads a calendar.
     made_by = models.ForeignKey("self", on_delete=models.SET_NULL, null=True, db_index=False, editable=False)
-    deleted_at = models.DateTimeField(null=True, blank=True, editable=False)
-    created_at = models.DateTimeField(db_default=Now(), editable=False)
-    updated_at = models.DateTimeField(db_default=Now(), editable=False)
 
     storage: ClassVar[Mapping[str, int]] = BUSY
     objects: ClassVar[models.Manager[Schedule]] = SenderQuerySet["Schedule"].as_manager()

@@ -46,7 +46,7 @@ class Watch(Sender):
 
     `rule` is the canonical JSON of its `kind` (see `schedules.rules`), read in `time_zone`. `slots`: the next ones of
     the rule, so that a ping need not compute them; `is_over` where none follows. `deadline`, the end of the grace, is
-    null while nothing is expected. `grace` and `longest_run` are in seconds. Deleting is soft.
+    null while nothing is expected. `grace` and `longest_run` are in seconds.
     """
 
     class State(models.TextChoices):
@@ -60,7 +60,6 @@ class Watch(Sender):
     max_count = None
     """Unlike a schedule's, its rule has no last slot by number."""
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="watches", db_index=False)
     name = models.CharField(_("name"), max_length=80)
     description = models.TextField(_("description"), blank=True)
@@ -85,7 +84,6 @@ class Watch(Sender):
     ignore_words = ArrayField(models.CharField(max_length=60), default=list, db_default=[], blank=True)
 
     channels = models.ManyToManyField(Channel, related_name="watches", blank=True)
-    channel_order = ArrayField(models.UUIDField(), default=list, db_default=[], blank=True)
     escalate_after = models.PositiveIntegerField(null=True, blank=True)
     # Minutes until a miss or a failure is told again, how often at most, and where (empty: on its channels).
     nag_every = models.SmallIntegerField(null=True, blank=True)
@@ -110,11 +108,6 @@ class Watch(Sender):
     # Of the minute in which the last ping came: for the limit of pings.
     minute = models.DateTimeField(null=True, editable=False)
     minute_count = models.PositiveIntegerField(default=0, editable=False)
-
-    version = models.PositiveIntegerField(_("version"), default=1)
-    deleted_at = models.DateTimeField(null=True, blank=True, editable=False)
-    created_at = models.DateTimeField(db_default=Now(), editable=False)
-    updated_at = models.DateTimeField(db_default=Now(), editable=False)
 
     storage: ClassVar[Mapping[str, int]] = BUSY
     objects: ClassVar[models.Manager[Watch]] = SenderQuerySet["Watch"].as_manager()
