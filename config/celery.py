@@ -152,7 +152,7 @@ def tell_operators(sender: Any = None, **_: Any) -> None:
 
 @signals.celeryd_after_setup.connect
 def spare_cpu(**_: Any) -> None:
-    """Search less for garbage, and change less often between threads."""
+    """Search less for garbage, and change less often between threads: `script/bench deliver`."""
     gc.collect()
     gc.freeze()  # what was imported is never garbage
     # A thread that is woken does not interrupt the one that runs, which has the interpreter. Beat and the web process

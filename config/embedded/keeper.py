@@ -100,7 +100,7 @@ def _waking_pipe() -> int:
 
 
 def main() -> None:
-    """Start a fork for each engine: forks share half of their memory."""
+    """Start a fork for each engine: forks share memory (`script/bench home`)."""
     locks = {name: int(lock) for name, _, lock in (word.partition("=") for word in sys.argv[1:])}
     for name, lock in locks.items():
         os.set_inheritable(lock, False)  # the engine must not inherit the lock of its keeper

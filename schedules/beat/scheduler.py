@@ -135,7 +135,7 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
         self._is_set_up = False
         log.info("Zones are read from %s", zone_updates.source())
         super().__init__(*args, **kwargs)
-        # What is loaded by now stays: searching it for garbage took a fifth of the time of each firing.
+        # What is loaded by now stays, and is not searched for garbage at each firing: `script/bench fire`.
         gc.freeze()
 
     def setup_schedule(self) -> None:

@@ -158,7 +158,7 @@ def _publish(near: Sequence[Wake]) -> bool:
     return True
 
 
-# For threads together: they share one pipeline, which costs as much as several messages.
+# For threads together: they share one pipeline.
 _together: Combiner[Sequence[Wake], bool] = Combiner(lambda batches: [_publish(list(chain(*batches)))] * len(batches))
 
 
