@@ -57,7 +57,7 @@ class BatchRecord(WorkAdmin):
         ("audience", "audience_key"),
         ("size", "told"),
         ("reached", "progress"),
-        ("recorded", "ended"),
+        "ended",
         "rows",
     )
     technical = (("job_kind", "origin_id"), "cause")
@@ -88,7 +88,6 @@ class BatchRecord(WorkAdmin):
     def rows(self, batch: Batch) -> SafeString:
         return columns.many(columns.to_list("notifications.notification", "notifications", batch_id=batch.pk))
 
-    recorded = columns.instant_column(_("recorded"), "created_at")
     ended = columns.instant_column(_("ended"), "ended_at")
 
 

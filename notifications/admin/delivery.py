@@ -3,19 +3,18 @@
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _, gettext_lazy
 
 from common.admin import columns
-from common.admin.base import as_uuid
 from common.admin.filters import Period, newest_filter
 from notifications import providers
 from notifications.admin import cells
 from notifications.deliveries.dead_letters import SEND_AS_NEW
 from notifications.deliveries.kind import DELIVERY
 from notifications.models import Delivery
-from people.admin.user import person_ids, to_person
+from people.admin.user import OwnedAdmin, to_person
 from work.admin import dead_letter
 from work.admin.rows import WorkAdmin
 
@@ -31,10 +30,7 @@ class DeliveryRecord(WorkAdmin):
     about = (("message", "person"), ("to_channel", "provider_name"), ("origin", "read"), "trace")
     search_help_text = gettext_lazy("An idempotency key, or the beginning of a person's email address.")
 
-    def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
-        if (key := as_uuid(term)) is not None:
-            return rows.filter(pk=key)
-        return rows.filter(notification__user__in=person_ids(term))
+    search = OwnedAdmin.search
 
     def handler_label(self, handler: str) -> str:
         return providers.label(handler)

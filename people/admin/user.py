@@ -65,7 +65,7 @@ class OwnedAdmin(ReadOnlyAdmin):
 
     def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
         key = as_uuid(term)
-        return rows.filter(user__in=person_ids(term)) if key is None else rows.filter(pk=key)
+        return rows.filter(**{f"{self.owner}__in": person_ids(term)}) if key is None else rows.filter(pk=key)
 
 
 class ByPersonAdmin(OwnedAdmin):

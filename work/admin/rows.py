@@ -13,10 +13,10 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _, gettext_lazy
 
 from common.admin import columns
-from common.admin.base import ReadOnlyAdmin, ReadOnlyInline, as_uuid
+from common.admin.base import ReadOnlyInline, as_uuid
 from common.admin.filters import Period, newest_filter
 from common.texts.state_words import labelled
-from people.admin.user import to_person
+from people.admin.user import OwnedAdmin
 from work.kinds import Kind
 from work.models import DEAD_LETTERS, Attempt, Intervention, Words
 
@@ -42,23 +42,19 @@ def state_label(words: Words) -> Callable[[Any, Any], Any]:
     )
 
 
-class WorkAdmin(ReadOnlyAdmin):
+class WorkAdmin(OwnedAdmin):
     """A subclass declares `kind`. `about` are the fields that its row's page shows beside those of all work, and
     `technical` those that it shows last, with the idempotency key. `open` are the conditions of indexes that follow
     from the states of what is pending and what is worked at. Rows are found by their id, or one in `search_ids`.
     """
 
     kind: ClassVar[Kind[Any]]
-    owner = "user"
-    related: ClassVar[tuple[str, ...]] = ("user",)
     search_ids: ClassVar[tuple[str, ...]] = ()
     about: ClassVar[tuple[str | tuple[str, ...], ...]] = ()
     technical: ClassVar[tuple[str | tuple[str, ...], ...]] = ("cause",)
     open: ClassVar[tuple[Q, Q]] = (Q(wake_at__isnull=False), Q(lease_until__isnull=False))
     list_display: ClassVar[tuple[str, ...]] = ("state_label", "why", "tries", "available", "key")
     list_filter: tuple[type, ...] = (Period,)
-    link_lookups: ClassVar[tuple[str, ...]] = ("user__id__exact",)
-    search_fields = ("id",)
     search_help_text = gettext_lazy("An idempotency key.")
     state_label: Any
 
@@ -96,7 +92,6 @@ class WorkAdmin(ReadOnlyAdmin):
         return handler
 
     key = columns.column(gettext_lazy("idempotency key"), "pk", columns.key)
-    person = columns.column(gettext_lazy("person"), "user", to_person)
     why = columns.column(gettext_lazy("reason"), "reason", columns.short)
     created = columns.instant_column(gettext_lazy("recorded"), "created_at")
     available = columns.instant_column(gettext_lazy("available"), "available_at")
