@@ -28,8 +28,10 @@ _COLOURS = """([dark, alike]) => {
     if (!grounds.has(one)) {
       const { backgroundColor, backgroundImage, opacity, position } = getComputedStyle(one);
       const over = ["absolute", "fixed"].includes(position) ? one.getAttribute("class") : "";
-      const own = `${backgroundColor} ${backgroundImage} ${opacity} ${over};`;
-      grounds.set(one, (own === "rgba(0, 0, 0, 0) none 1 ;" ? "" : own) + ground(one.parentElement));
+      const own = `${backgroundColor} ${backgroundImage} ${opacity < 1 ? `faded ${opacity}` : ""} ${over};`;
+      const below = ground(one.parentElement);
+      const hides = !/a|\\//.test(backgroundColor) && !`${own}${below}`.includes("faded");
+      grounds.set(one, (own === "rgba(0, 0, 0, 0) none  ;" ? "" : own) + (hides ? "" : below));
     }
     return grounds.get(one);
   };
@@ -75,9 +77,12 @@ _LOOK = """async ([rules, colours, alike]) => {
 
 
 def violations(page: Page, seen: set[str], looks: Sequence[Look], alike: Sequence[str] = ALIKE) -> Iterator[str]:
-    """All that axe finds outside of the parts that are looked at elsewhere; `seen` are the colours of all pages."""
+    """All that axe finds outside of the parts that are looked at elsewhere; `seen` are the colours of all pages.
+
+    The page is shown as in the first of the looks.
+    """
     for number, (scheme, width) in enumerate(looks):
-        before = looks[number - 1]  # of the first, the last of the page before: only a change costs something
+        before = looks[max(number - 1, 0)]
         if scheme != before[0]:
             page.emulate_media(color_scheme=scheme)
         if width != before[1]:

@@ -27,6 +27,7 @@ _ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
     "--no-first-run",
+    "--js-flags=--no-maglev,--no-opt",  # no page runs long enough to repay an optimising compiler
 ]
 
 
