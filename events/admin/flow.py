@@ -16,7 +16,7 @@ from events.kinds.step import STEP
 from events.models import FailedStep, FlowEffect, Run, Step
 from events.runs import changes
 from notifications.admin import cells
-from people.admin.user import OwnedAdmin, to_person
+from people.admin.user import OwnedAdmin
 from people.models import User
 from work.admin.dead_letter import DeadLetterAdmin
 from work.admin.intervention import intervene
@@ -60,7 +60,6 @@ class RunAdmin(OwnedAdmin):
         done, skipped = _("%(count)s ended."), _("%(count)s skipped: ended before.")
         self.tell_changed(request, len(chosen), len(ended), done, skipped)
 
-    person = columns.column(gettext_lazy("owner"), "user", to_person)
     key_short = columns.column(gettext_lazy("key"), "key", columns.short)
     why = columns.column(gettext_lazy("reason"), "reason", columns.short)
     until = columns.instant_column(gettext_lazy("until"), "wait_until")

@@ -14,7 +14,7 @@ from common.admin.base import ReadOnlyAdmin
 from common.admin.filters import Period
 from events.models import InboundAddress, InboundRequest, RegisteredType, Topic
 from events.topics import changes
-from people.admin.user import OwnedAdmin, to_person
+from people.admin.user import OwnedAdmin
 
 
 @admin.register(Topic)
@@ -30,7 +30,6 @@ class TopicAdmin(OwnedAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         return changes.with_subscribers(super().get_queryset(request))
 
-    person = columns.column(gettext_lazy("owner"), "user", to_person)
     subscribers = columns.column(gettext_lazy("subscribers"), "subscribers", changes.shown_count)
     access = columns.badge(
         gettext_lazy("access"),

@@ -20,7 +20,7 @@ from events.models import Effect, Rule
 from events.rules import changes, words
 from notifications.admin import cells
 from people.access.requests import posted
-from people.admin.user import OwnedAdmin, to_person
+from people.admin.user import OwnedAdmin
 
 _NEWEST = 100
 
@@ -102,7 +102,6 @@ class RuleAdmin(OwnedAdmin):
         self.tell_changed(request, len(chosen), len(changed), done, skipped)
 
     name_short = columns.column(gettext_lazy("name"), "name", columns.short)
-    person = columns.column(gettext_lazy("owner"), "user", to_person)
     words = columns.column(gettext_lazy("listens to"), "", words.listens_to)
 
     only_if = columns.column(

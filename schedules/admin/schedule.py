@@ -194,7 +194,6 @@ class ScheduleAdmin(OwnedAdmin):
         return len(chosen), changed
 
     title_short = columns.column(gettext_lazy("title"), "title", columns.short)
-    person = columns.column(gettext_lazy("owner"), "user", to_person)
     tag_list = columns.column(gettext_lazy("tags"), "tags", ", ".join)
     words = columns.column(gettext_lazy("in words"), "when")
     state_label = columns.badge(

@@ -76,14 +76,10 @@ class TimingForm(RepeatForm):
         choices=KINDS,
         initial="once",
         widget=forms.RadioSelect,
-        error_messages={
-            "required": gettext_lazy(
-                "Choose one timing: Once, Every…, Daily, Weekly, Monthly, Yearly, Cron or Advanced."
-            ),
-            "invalid_choice": gettext_lazy(
-                "There is no such timing. Choose Once, Every…, Daily, Weekly, Monthly, Yearly, Cron or Advanced."
-            ),
-        },
+        error_messages=dict.fromkeys(
+            ("required", "invalid_choice"),
+            gettext_lazy("Choose one timing: Once, Every…, Daily, Weekly, Monthly, Yearly, Cron or Advanced."),
+        ),
     )
     at = _moment(gettext_lazy("Date and time"))
     every = forms.CharField(

@@ -128,7 +128,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("rule", {"kind": "rrule", "rule": "every other day"}, ""),
     ("kind", {"kind": None}, "Choose one timing"),
     ("kind", {"kind": ["daily", "cron"], "expression": "0 9 * * *"}, "exactly one timing"),
-    ("kind", {"kind": "hourly"}, "no such timing"),
+    ("kind", {"kind": "hourly"}, "Choose one timing"),
     ("ends_at", {"starts_at": "2999-01-02T00:00", "ends_at": "2999-01-01T00:00"}, "before the start"),
     ("ends_at", {"ends_at": "2020-01-01T00:00"}, "Nothing is sent in this window"),
     ("starts_at", {"starts_at": "tomorrow"}, "not a date and time"),
