@@ -64,9 +64,9 @@ def start():
         return pid
     work()
 
-workers = [start() for _ in range(8)]
+workers = [start() for _ in range(4)]
 while True:
-    time.sleep(random.uniform(0.05, 0.2))
+    time.sleep(random.uniform(0.05, 0.3))
     at = random.randrange(len(workers))
     os.kill(workers[at], signal.SIGKILL)
     os.waitpid(workers[at], 0)
