@@ -4,13 +4,14 @@ from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from celery.schedules import maybe_schedule
 from django.db.models import F, Value
 from django.db.models.functions import Concat
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
 from django_celery_beat.models import IntervalSchedule, PeriodicTask
 from django_celery_beat.schedulers import ModelEntry
-from kombu.utils.json import loads
+from kombu.utils.json import dumps, loads
 
 from common.texts.types import StrOrPromise
 from schedules.firing import quarantine
@@ -52,6 +53,19 @@ class Entry(ModelEntry):  # type: ignore[misc]  # django-celery-beat ships no ty
 
     def _default_now(self) -> datetime:
         return Clock.now()
+
+
+def columns(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """What `ModelEntry.from_entry` writes for an entry of the settings. The id of a timing that is not stored is 0."""
+    timing = maybe_schedule(fields["schedule"])
+    stored: dict[str, Any] = ModelEntry._unpack_options(**fields.get("options", {}))
+    for kind, model, field in ModelEntry.model_schedules:
+        stored[f"{field}_id"] = model.from_schedule(timing).pk or 0 if isinstance(timing, kind) else None
+    return stored | {
+        "task": fields["task"],
+        "args": dumps(fields.get("args", [])),
+        "kwargs": dumps(fields.get("kwargs", {})),
+    }
 
 
 def read(key: int, defined: Collection[str]) -> PeriodicTask:

@@ -63,6 +63,7 @@ _READ: list[tuple[Any, str]] = [
     (beat.Scheduler._ensure_connected, "self"),
     (beat.Scheduler._is_due_failed, "self entry"),
     (ModelEntry._default_now, "self"),
+    (ModelEntry._unpack_options, "queue exchange routing_key priority headers expire_seconds kwargs"),
     (PeriodicTaskForm._clean_json, "self field"),
     (HttpRequest._set_content_type_params, "self meta"),
     (HttpToolsProtocol._should_upgrade, "self"),

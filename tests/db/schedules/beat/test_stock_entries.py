@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from django_celery_beat.models import (
     ClockedSchedule,
@@ -117,6 +118,20 @@ def test_an_entry_that_no_broker_would_take_is_disabled_and_stops_no_other(monke
         task.refresh_from_db()
     assert (sound.total_run_count, damaged.enabled, damaged.total_run_count) == (1, False, 0)
     assert "cannot be encoded" in damaged.description
+
+
+def test_a_start_writes_only_what_is_not_as_the_settings_define_it() -> None:
+    make_beat()
+    changed_at = PeriodicTasks.last_change()
+    with CaptureQueriesContext(connection) as queries:
+        make_beat()
+    assert PeriodicTasks.last_change() == changed_at  # else other beats would read all entries again
+    assert len(queries) < 120, len(queries)
+    PeriodicTask.objects.filter(name="sweep").update(task="work.rescue")
+    IntervalSchedule.objects.filter(periodictask__name="count-tries").update(every=7)
+    make_beat()
+    assert PeriodicTask.objects.get(name="sweep").task == "schedules.sweep"
+    assert PeriodicTask.objects.get(name="count-tries").interval.every == 60
 
 
 @pytest.mark.parametrize(
