@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from concurrent.futures import ThreadPoolExecutor
-from copy import deepcopy
 from datetime import UTC, date, datetime
 from typing import Any
 from unittest.mock import Mock
@@ -276,16 +275,16 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("section", "change", "field"), WRONG, ids=lambda one: str(one)[:40])
-def test_an_entry_that_is_wrong_names_its_field_and_stops_no_other(
-    ada: User, newcomer: User, section: str, change: dict[str, Any], field: str
-) -> None:
+def test_entries_that_are_wrong_name_their_fields_and_stop_no_other(ada: User, newcomer: User) -> None:
     fill(ada)
-    file = exported(ada)
-    wrong = deepcopy(file[section][-1 if section != "reminders" else 0]) | {"id": "wrong", "label": "Wrong"} | change
-    file[section].append(wrong)
+    file, sound, refused = exported(ada), exported(ada), set()
+    for number, (section, change, field) in enumerate(WRONG):
+        name = f"Wrong {number}"
+        wrong = sound[section][-1 if section != "reminders" else 0] | {"id": name, "title": name, "label": name}
+        file[section].append(wrong | change)
+        refused.add((section, str(change.get("title", name) or name), field))
     outcome = taken(newcomer, file)
-    assert {(one.section, one.field.split(".0")[0]) for one in outcome.troubles} == {(section, field)}
+    assert {(one.section, one.name, one.field.split(".0")[0]) for one in outcome.troubles} == refused
     assert all(one.detail for one in outcome.troubles)
     assert outcome.added["reminders"] == 9 and outcome.added["rules"] == 2
 
