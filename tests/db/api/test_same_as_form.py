@@ -6,10 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.http import QueryDict
 from django.test import Client
+from django.utils.http import urlencode
 
 from notifications.models import Channel
 from people.models import User
+from schedules.inputs.reminder_form import ReminderForm
 from schedules.models import Schedule
 from tests.db.api.conftest import Api, clock_at, wrong_fields
 from tests.db.api.inputs import FRIENDLY, FRIENDLY_REFUSED, REFUSED, TAKEN, daily
@@ -123,11 +126,11 @@ def test_both_take_it_and_make_the_same_of_it(
 
 @pytest.mark.parametrize(("field", "overrides"), REFUSED, ids=lambda one: str(one)[:60])
 def test_both_refuse_it_at_the_same_field_in_the_same_words(
-    browser: Client, api: Api, own: dict[str, Channel], field: str, overrides: dict[str, Any]
+    ada: User, api: Api, own: dict[str, Channel], field: str, overrides: dict[str, Any]
 ) -> None:
     body = whole(own, overrides)
     [kind] = body["timing"]
-    errors = browser.post("/reminders/new/", typed(body)).context["form"].errors
+    errors = ReminderForm(QueryDict(urlencode(typed(body), doseq=True)), user=ada, now=NOON).errors
     answer = api.post("/schedules", body)
     assert answer.status_code == 422
     told = [(one["field"], one["detail"]) for one in answer.json()["errors"]]
