@@ -405,8 +405,9 @@ def test_a_full_batch_comes_at_once() -> None:
 
 
 def test_a_wait_ends_when_something_comes_due(queue: Channel) -> None:
-    due = postgres.query("SELECT now() AS now", [])[0].now + timedelta(seconds=2)  # waits are on the database's clock
-    make_delivery(queue, available_at=due)
+    now = postgres.query("SELECT now() AS now", [])[0].now  # waits are on the database's clock
+    for seconds in (9, 2):
+        make_delivery(queue, available_at=now + timedelta(seconds=seconds))
     assert 0 < pull.pull(queue, 10, 30.0, "token").wait < 2.1
     make_messages(queue, 1)
     take_batch(queue, seconds=1.0)
