@@ -154,11 +154,13 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
         self._is_set_up = True
 
     def update_from_dict(self, mapping: Mapping[str, Any]) -> None:
-        """Write what is not as the settings define it. The stock method writes all, by 300 statements a start."""
+        """Write what is not as the settings define it. The stock method writes all, by twenty statements each."""
         defined = {name: stock_entries.columns(fields) for name, fields in mapping.items()}
         rows = self.Model.objects.filter(name__in=mapping).values("name", *set().union(*defined.values()))
         stored = {row.pop("name"): row for row in rows}
-        super().update_from_dict({name: mapping[name] for name in mapping if stored.get(name) != defined[name]})
+        if changed := {name: values for name, values in defined.items() if stored.get(name) != values}:
+            stock_entries.write(changed)
+            self._reload()
 
     def enabled_models_qs(self) -> QuerySet[Any]:
         """The periodic tasks of the stock loop: not those of schedules, which it would compare one by one.
@@ -187,7 +189,7 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
             raise error
         log.error("The periodic task %r cannot run: %s", name, stock_entries.described(error))
         if (defined := self.app.conf.beat_schedule.get(name)) is not None:
-            stock_entries.restore(key, name, defined, self.app)
+            stock_entries.restore(key, name, defined)
         else:
             stock_entries.disable(key, error)
         self.Changes.update_changed()
@@ -309,7 +311,8 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
         with transaction.atomic():
             unclaimed = Q(last_run_at=None) | Q(last_run_at__lte=entry.last_run_at)
             rows = self.Model.objects.filter(unclaimed, id=entry.model.id, enabled=True)
-            if rows.update(last_run_at=Least(run_at, Now()), total_run_count=F("total_run_count") + 1):
+            ends = {"enabled": False} if entry.model.one_off else {}  # the stock loop ends it minutes later
+            if rows.update(last_run_at=Least(run_at, Now()), total_run_count=F("total_run_count") + 1, **ends):
                 self.apply_async(entry, producer=producer, advance=False)
                 self._log.count_sent()
 

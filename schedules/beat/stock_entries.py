@@ -9,7 +9,7 @@ from django.db.models import F, Value
 from django.db.models.functions import Concat
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
-from django_celery_beat.models import IntervalSchedule, PeriodicTask
+from django_celery_beat.models import IntervalSchedule, PeriodicTask, PeriodicTasks
 from django_celery_beat.schedulers import ModelEntry
 from kombu.utils.json import dumps, loads
 
@@ -56,16 +56,32 @@ class Entry(ModelEntry):  # type: ignore[misc]  # django-celery-beat ships no ty
 
 
 def columns(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """What `ModelEntry.from_entry` writes for an entry of the settings. The id of a timing that is not stored is 0."""
+    """What the row of an entry of the settings has. Its timing is stored if it is not yet."""
     timing = maybe_schedule(fields["schedule"])
-    stored: dict[str, Any] = ModelEntry._unpack_options(**fields.get("options", {}))
+    values: dict[str, Any] = ModelEntry._unpack_options(**fields.get("options", {}))
     for kind, model, field in ModelEntry.model_schedules:
-        stored[f"{field}_id"] = model.from_schedule(timing).pk or 0 if isinstance(timing, kind) else None
-    return stored | {
+        values[f"{field}_id"] = None
+        if isinstance(timing, kind):
+            row = model.from_schedule(timing)
+            if row.pk is None:
+                row.save()
+            values[f"{field}_id"] = row.pk
+    return values | {
         "task": fields["task"],
         "args": dumps(fields.get("args", [])),
         "kwargs": dumps(fields.get("kwargs", {})),
     }
+
+
+def write(entries: Mapping[str, Mapping[str, Any]]) -> None:
+    """Write these columns of entries, by their names; another beat may do so at the same time."""
+    PeriodicTask.objects.bulk_create(
+        [PeriodicTask(name=name, **values) for name, values in entries.items()],
+        update_conflicts=True,
+        unique_fields=["name"],
+        update_fields=[*set().union(*entries.values()), "date_changed"],
+    )
+    PeriodicTasks.update_changed()
 
 
 def read(key: int, defined: Collection[str]) -> PeriodicTask:
@@ -133,10 +149,10 @@ def disable(key: int, error: BaseException) -> None:
     PeriodicTask.objects.filter(pk=key).update(enabled=False, description=Concat(reason, F("description")))
 
 
-def restore(key: int, name: str, defined: Mapping[str, Any], app: Any) -> None:
+def restore(key: int, name: str, defined: Mapping[str, Any]) -> None:
     """Give one of Carillon's own periodic tasks the definition that it has in the settings."""
     PeriodicTask.objects.filter(pk=key).update(last_run_at=None, start_time=None, expires=None, one_off=False)
-    ModelEntry.from_entry(name, app=app, **defined)
+    write({name: columns(defined)})
 
 
 def described(error: BaseException) -> str:

@@ -126,7 +126,7 @@ def test_a_start_writes_only_what_is_not_as_the_settings_define_it() -> None:
     with CaptureQueriesContext(connection) as queries:
         make_beat()
     assert PeriodicTasks.last_change() == changed_at  # else other beats would read all entries again
-    assert len(queries) < 120, len(queries)
+    assert len(queries) < 80, len(queries)
     PeriodicTask.objects.filter(name="sweep").update(task="work.rescue")
     IntervalSchedule.objects.filter(periodictask__name="count-tries").update(every=7)
     make_beat()
