@@ -158,7 +158,7 @@ def _failed(credentials: dict[str, Any], request: HttpRequest | None = None, **_
 @receiver(models.signals.pre_save, sender=User)
 def _changed(instance: User, update_fields: frozenset[str] | None, **_: object) -> None:
     """Rights, and a password that somebody else sets."""
-    if update_fields is not None and not {*_RIGHTS, "password"} & update_fields:
+    if instance.pk is None or (update_fields is not None and not {*_RIGHTS, "password"} & update_fields):
         return
     before = User.objects.filter(pk=instance.pk).values(*_RIGHTS, "password").first()
     if before is None:

@@ -11,6 +11,7 @@ from allauth.account.models import EmailAddress
 from django.contrib.auth.models import Group, Permission
 from django.db import connection
 from django.test import Client, RequestFactory
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from common.uuid7 import first_of
@@ -98,6 +99,12 @@ def test_refusals_are_recorded_with_the_page(anna: User) -> None:
     assert events(None) == ["token-refused"]
     assert [row.detail["page"] for row in SecurityEvent.objects.filter(type="access-denied")]
     assert token not in str(list(SecurityEvent.objects.values()))
+
+
+def test_a_new_account_is_compared_with_no_stored_one() -> None:
+    with CaptureQueriesContext(connection) as captured:
+        make_user()
+    assert not [one["sql"] for one in captured if one["sql"].startswith("SELECT") and "is_superuser" in one["sql"]]
 
 
 def test_rights_are_recorded_with_who_gave_them(operator: Client, anna: User) -> None:
