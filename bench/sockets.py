@@ -55,7 +55,8 @@ def frame(kind: int, payload: bytes, first: int = 0x80, masked: bool = True) -> 
     else:
         length = bytes([127 | 0x80 * masked]) + size.to_bytes(8, "big")
     mask = b"\x37\xfa\x21\x3d" if masked else b""  # the same each time: frames are parameters of tests
-    body = bytes(byte ^ mask[place % 4] for place, byte in enumerate(payload)) if masked else payload
+    key = (mask * (size // 4 + 1))[:size]
+    body = (int.from_bytes(payload) ^ int.from_bytes(key)).to_bytes(size)
     return bytes([first | kind]) + length + mask + body
 
 
