@@ -134,7 +134,7 @@ def test_what_is_no_feed_or_declares_entities_is_refused(text: str) -> None:
     ids=range(7),
 )
 def test_a_feed_that_costs_too_much_is_ended_alone(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "SECONDS", 2.0)  # four of them take over six
+    monkeypatch.setattr(pool, "SECONDS", 1.0)  # four of them take over six
     with suppress(Refusal):
         assert len(parsed(feeds.read, text.encode(), "", URL).entries) <= MOST
 
