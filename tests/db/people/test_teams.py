@@ -260,12 +260,12 @@ def test_a_viewers_token_shows_no_secret_address(ada: User, team: User, client: 
 def test_a_former_member_and_a_stranger_reach_nothing_of_a_team(ada: User, team: User, settings: Settings) -> None:
     settings.API_REQUESTS_PER_MINUTE = 0
     member, values, wrong = join(team), owned_by(team) | {"team_id": team.pk}, []
-    former = acting(member.person, team)
+    former, stranger = acting(member.person, team), signed_in()
     _, token = tokens.create(membership(member.person, team).team, "Script", tokens.GIVEN, None)
     teams.remove(membership(ada, team), member.id)
     assert former.get("/reminders/").status_code == 403  # says so once
     for url in OF_SOMEBODY:
-        for name, browser in (("former", former), ("stranger", signed_in())):
+        for name, browser in (("former", former), ("stranger", stranger)):
             with undone():
                 answers = {browser.get(url.path(values)).status_code, browser.post(url.path(values)).status_code}
             if not {404} <= answers <= {404, 405}:
