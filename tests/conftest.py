@@ -14,11 +14,11 @@ import psycopg
 import pytest
 import redis
 from django.conf import LazySettings, settings as configured
-from django.db import connection, transaction
-from django.template import Template
-from django.test import Client, TransactionTestCase, client
+from django.db import connection
+from django.template import Context, Template
+from django.test import Client, TransactionTestCase, utils
+from django.test.signals import template_rendered
 from hypothesis.internal.conjecture import providers
-from psycopg.sql import SQL, Identifier
 from pytest_django import Settings
 
 from people.models import User
@@ -36,21 +36,26 @@ if (_given := configured.DATABASES["default"])["USER"] == "carillon":
             _engine.execute(f"ALTER SYSTEM SET {_setting} = off")
         _engine.execute("SELECT pg_reload_conf()")
 
-_MADE_BY_MIGRATIONS = ["django_migrations", "django_content_type", "auth_permission", "work_hold"]
+# Each test client has a middleware of its own, which would read the heads of all static files first.
+configured.WHITENOISE_AUTOREFRESH = True
+
+_DELETE_ROWS = """
+DO $$ DECLARE one text; BEGIN
+    SET LOCAL session_replication_role = replica;  -- no triggers, no foreign keys
+    FOR one IN SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace
+        AND pg_relation_size(oid) > 0
+        AND relname NOT IN ('django_migrations', 'django_content_type', 'auth_permission', 'work_hold')
+    LOOP
+        EXECUTE format('DELETE FROM %I', one);
+    END LOOP;
+END $$
+"""
 
 
 def delete_rows(_: TransactionTestCase) -> None:
     """After a test with transactions. `flush` makes the files of all tables again, content types and permissions."""
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace"
-            " AND pg_relation_size(oid) > 0 AND relname <> ALL (%s)",
-            [_MADE_BY_MIGRATIONS],
-        )
-        tables = [name for (name,) in cursor.fetchall()]
-        cursor.execute("SET LOCAL session_replication_role = replica")  # no triggers, no foreign keys
-        for table in tables:
-            cursor.execute(SQL("DELETE FROM {}").format(Identifier(table)))
+    with connection.cursor() as cursor:
+        cursor.execute(_DELETE_ROWS)
 
 
 TransactionTestCase._fixture_teardown = delete_rows
@@ -73,16 +78,14 @@ LazySettings.__setattr__ = replace_settings
 providers._get_local_constants = lambda: providers._local_constants
 
 
-_remember = client.store_rendered_templates
+def render(self: Template, context: Context) -> str:
+    """As Django's, which notes all templates. A page has hundreds of parts, whose contexts no test reads."""
+    if context.template is self and not str(self.name).startswith("django/forms/"):
+        template_rendered.send(sender=self, template=self, context=context)
+    return self.nodelist.render(context)
 
 
-def remember_pages(store: Any, signal: Any, sender: Any, template: Template, context: Any, **others: Any) -> None:
-    """Leave out the contexts of widgets, hundreds a page: no test reads them."""
-    if not str(template.name).startswith("django/forms/"):
-        _remember(store, signal, sender, template, context, **others)
-
-
-client.store_rendered_templates = remember_pages
+utils.instrumented_test_render = render
 
 
 def pytest_collection_finish() -> None:
@@ -109,12 +112,6 @@ def counted_afresh(settings: Settings) -> None:
     """What one test counts, such as sign-ins and messages, no other test sees."""
     settings.CACHES = {"default": settings.CACHES["default"] | {"KEY_PREFIX": uuid4().hex}}
     fair_queue._Lately.since = -fair_queue.WITHIN  # nobody has had many messages lately
-
-
-@pytest.fixture(autouse=True)
-def static_files_unread(settings: Settings) -> None:
-    """Each test client has a middleware of its own, which would read the heads of all static files first."""
-    settings.WHITENOISE_AUTOREFRESH = True
 
 
 @pytest.fixture(autouse=True)
