@@ -48,6 +48,11 @@ _IN_SQL: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
 ]
 
 
+def _is_as_none(value: ast.expr) -> bool:
+    """Whether None in its place is no bug, or the same one as another constant."""
+    return isinstance(value, ast.Constant) and (value.value is True or not value.value)
+
+
 @dataclass(frozen=True, slots=True)
 class Mutant:
     path: str
@@ -89,7 +94,7 @@ def marked(path: str, source: bytes) -> bytes:
 def mutants(path: str, source: bytes) -> list[Mutant]:
     """All mutants of a module, but for annotations, docstrings, logging, and measures such as `BATCH = 2_000`.
 
-    Not of `fault_points`, which do nothing in production, and of `TYPE_CHECKING`.
+    Not of `fault_points`, which do nothing in production, of `TYPE_CHECKING`, and of `strict` of zip, which checks.
     """
     starts = [0]
     for line in source.splitlines(keepends=True):
@@ -128,7 +133,7 @@ def mutants(path: str, source: bytes) -> list[Mutant]:
                 yield span(node)[0], span(node.operand)[0], ""
             case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test):
                 yield *span(test), f"not ({source[slice(*span(test))].decode()})"
-            case ast.Return(value=ast.expr() as value) if not (isinstance(value, ast.Constant) and value.value is None):
+            case ast.Return(value=ast.expr() as value) if not _is_as_none(value):
                 yield *span(value), "None"
             case ast.Raise() | ast.Expr(value=ast.Call()) | ast.AugAssign() | ast.Delete():
                 yield *span(node), "pass"
@@ -147,7 +152,7 @@ def mutants(path: str, source: bytes) -> list[Mutant]:
                 return
             case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id="fault_points")))):
                 return
-            case ast.If(test=ast.Name(id="TYPE_CHECKING")):
+            case ast.If(test=ast.Name(id="TYPE_CHECKING")) | ast.keyword(arg="strict"):
                 return
             case ast.Assign() if _MEASURE.fullmatch(ast.unparse(node)):
                 return

@@ -127,10 +127,14 @@ def test_digests_count_when_they_are_told(ada: User) -> None:
 
 def test_all_steps_of_a_series_count_when_it_begins(ada: User) -> None:
     series = "\n".join(f"{day} days | Day {day} | {'x' * 1_000}" for day in range(1, 6))
-    make_rule(ada, channels=[make_channel(ada)], conditions=[], body="", series=series)
+    rule = make_rule(ada, channels=[make_channel(ada)], conditions=[], body="", series=series)
     happen(ada)
     # Each of five steps has a job with the texts of all, and a message of its own.
-    assert usage.used(ada.pk).bytes > 5 * 5_000 + 5_000
+    before = usage.used(ada.pk).bytes
+    assert before > 5 * 5_000 + 5_000
+    rule.channels.add(*(make_channel(ada, provider) for provider in ("email", "webhook")))
+    happen(ada)
+    assert grown(ada, before) == before + 6 * 2 * 300  # two more deliveries of each message
 
 
 def test_a_message_to_many_channels_counts_for_more(ada: User) -> None:
