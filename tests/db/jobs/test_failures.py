@@ -7,16 +7,18 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
+from unittest.mock import Mock
 from uuid import uuid4
 from zoneinfo import ZoneInfo
 
 import pytest
+from django.db import OperationalError
 from django.db.models.functions import Now
 
 from jobs import kinds
 from jobs.batches import withdrawal
 from jobs.batches.withdrawal import withdraw
-from jobs.checks import steps
+from jobs.checks import deciding, steps
 from jobs.checks.kind import JOB
 from jobs.kinds.base import Ask, Source
 from jobs.models import Job, Memory
@@ -65,10 +67,16 @@ def lose_at_the_last_try(job: Job) -> None:
     assert recovery.recover(JOB, 10)["dead"] == 1
 
 
-def test_a_worker_that_is_lost_at_the_last_try_is_told() -> None:
+def test_a_worker_that_is_lost_at_the_last_try_is_told_once_the_database_is_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     job = fired({"value": "seven"})
     lose_at_the_last_try(job)
+    with monkeypatch.context() as away, pytest.raises(OperationalError):
+        away.setattr(deciding, "fail", Mock(side_effect=OperationalError))
+        JOB.rescue()
     assert (JOB.rescue(), said()) == (1, [CANNOT_CHECK])
+    assert not JOB._note(job.id)  # as another rescue does that had found it, too
 
 
 @pytest.mark.parametrize("first", ["refused", "damaged"])
