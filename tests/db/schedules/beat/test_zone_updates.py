@@ -53,7 +53,7 @@ def test_a_slot_that_by_the_new_data_has_passed_just_now_is_fired_late_and_not_l
     schedule = make_schedule(make_user(), now=now - HOUR, time_zone="Europe/Berlin", rule={"time": f"{local:%H:%M}"})
     right = schedule.next_fire_at
     assert right is not None
-    Schedule.objects.filter(id=schedule.id).update(next_fire_at=right + HOUR, created_at=now - HOUR)
+    Schedule.objects.filter(id=schedule.id).update(next_fire_at=right + HOUR, created_at=now - 72 * HOUR)
     [moved] = moves()
     assert moved.new == right < now
     fire.fire_due(now)
