@@ -14,7 +14,7 @@ from events.job_kinds.series import SeriesForm
 from events.kinds.event import EVENT
 from events.models import Rule
 from events.pure.envelope import Envelope
-from events.rules import changes
+from events.rules import changes, words
 from jobs.models import Job
 from notifications.models import Notification
 from schedules.changes import editing
@@ -189,6 +189,10 @@ def test_the_rules_page_says_what_its_series_does() -> None:
     page = signed_in(rule.user).get(f"/rules/{rule.id}/").content.decode()
     assert "2 steps follow, until order.paid with the same data.order_id" in page
     assert "Newest step of its series" in page
+    rule.series_key = ""
+    assert words.series(rule) == "2 steps follow, until order.paid"
+    rule.series_ends_on = ""
+    assert words.series(rule) == "2 steps follow"
 
 
 @pytest.mark.parametrize(
