@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
+import time
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -25,10 +29,11 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> list[object]:
         raise Ended
 
     monkeypatch.setattr(Watchdog, "start", lambda _: None)
-    monkeypatch.setattr(watchdog.time, "sleep", done.append)
+    # Only its own modules: threads of other tests sleep, too.
+    monkeypatch.setattr(watchdog, "time", SimpleNamespace(sleep=done.append, time=time.time))
+    monkeypatch.setattr(watchdog, "os", SimpleNamespace(_exit=end, EX_TEMPFAIL=os.EX_TEMPFAIL))
     monkeypatch.setattr(watchdog.faulthandler, "dump_traceback_later", lambda *given, **_: done.append(given))
     monkeypatch.setattr(watchdog.state, "should_stop", None)
-    monkeypatch.setattr(watchdog.os, "_exit", end)
     return done
 
 
@@ -53,3 +58,12 @@ def test_too_much_memory_ends_it_once_all_have_ended(monkeypatch: pytest.MonkeyP
     with pytest.raises(Ended):
         Watchdog(None, 1_000).run()
     assert steps == [2.0, 2.0, 3.0, ("exit", os.EX_TEMPFAIL, os.EX_TEMPFAIL)]
+
+
+def test_it_reads_what_runs_and_what_the_process_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    began = SimpleNamespace(id="a", time_start=time.time() - 600.0)
+    monkeypatch.setattr(watchdog.state, "active_requests", {began.id: began}.values())
+    assert watchdog._running() == [("a", pytest.approx(600.0, abs=60.0))]
+    if (status := Path("/proc/self/status")).exists():
+        [resident] = re.findall(r"VmRSS:\s+(\d+)", status.read_text())
+        assert watchdog._memory() == pytest.approx(int(resident), rel=0.1)
