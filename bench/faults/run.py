@@ -86,7 +86,7 @@ def _wait_for_the_ends(expected: int, patience: float) -> None:
     while (left := persist(lambda: unfinished(expected))) and time.monotonic() - since < patience:
         if left < fewest:
             fewest, since = left, time.monotonic()
-        time.sleep(0.2)
+        time.sleep(0.5)
 
 
 def _red(found: Result, uncertain: bool) -> list[str]:
