@@ -127,21 +127,27 @@ SECURITY = {
 }
 
 
-def test_every_response_has_the_headers_of_security_and_an_id(django_db_setup: None) -> None:
+@pytest.fixture(scope="module")
+def behind_proxy(django_db_setup: None) -> Iterator[Web]:
     with Web(BEHIND_PROXY="on", BASE_URL="https://127.0.0.1") as web:
-        asked = [
-            web.ask("GET", path, X_Forwarded_Proto="https", **headers)
-            for path in ("/account/login/", "/nowhere/", "/healthz", "/static/theme.js", "/api/v1/schedules", "/admin/")
-            for headers in ({}, {"Host": "elsewhere.example.org"}, {"Content_Length": "400000000"})
-        ]
-        assert {answer.status for answer in asked} >= {200, 302, 400, 401, 404, 413}
-        for answer in asked:
-            assert {name: answer.headers[name] for name in SECURITY} == SECURITY, answer.status
-            assert answer.headers["Content-Security-Policy"].startswith("default-src 'none'")
-            assert answer.headers["X-Request-ID"]
-        assert web.ask("GET", "/healthz", Host="10.0.0.1").status == 200  # a load balancer asks by address
-        taken = web.ask("GET", "/nowhere/", X_Forwarded_Proto="https", X_Request_ID="from-the-proxy")
-        assert taken.headers["X-Request-ID"] == "from-the-proxy"
+        yield web
+
+
+def test_every_response_has_the_headers_of_security_and_an_id(behind_proxy: Web) -> None:
+    web = behind_proxy
+    asked = [
+        web.ask("GET", path, X_Forwarded_Proto="https", **headers)
+        for path in ("/account/login/", "/nowhere/", "/healthz", "/static/theme.js", "/api/v1/schedules", "/admin/")
+        for headers in ({}, {"Host": "elsewhere.example.org"}, {"Content_Length": "400000000"})
+    ]
+    assert {answer.status for answer in asked} >= {200, 302, 400, 401, 404, 413}
+    for answer in asked:
+        assert {name: answer.headers[name] for name in SECURITY} == SECURITY, answer.status
+        assert answer.headers["Content-Security-Policy"].startswith("default-src 'none'")
+        assert answer.headers["X-Request-ID"]
+    assert web.ask("GET", "/healthz", Host="10.0.0.1").status == 200  # a load balancer asks by address
+    taken = web.ask("GET", "/nowhere/", X_Forwarded_Proto="https", X_Request_ID="from-the-proxy")
+    assert taken.headers["X-Request-ID"] == "from-the-proxy"
 
 
 def test_only_a_named_proxy_is_believed(django_db_setup: None) -> None:
@@ -153,22 +159,22 @@ def test_only_a_named_proxy_is_believed(django_db_setup: None) -> None:
             assert (answer.headers["X-Request-ID"] == "from-the-proxy") is is_believed
 
 
-def test_each_cookie_is_for_this_host_and_https_alone(django_db_setup: None) -> None:
+def test_each_cookie_is_for_this_host_and_https_alone(behind_proxy: Web) -> None:
+    web = behind_proxy
     user = make_user(email="ada@example.org")
     user.set_password("a long enough password")
     user.save()
     EmailAddress.objects.create(user=user, email=user.email, primary=True, verified=True)
-    with Web(BEHIND_PROXY="on", BASE_URL="https://127.0.0.1") as web:
-        page = web.ask("GET", "/account/login/", X_Forwarded_Proto="https")
-        cookie, token = page.headers["Set-Cookie"], re.search(r'csrfmiddlewaretoken" value="(\w+)"', page.text)
-        assert token is not None
-        form = {"login": user.email, "password": "a long enough password", "csrfmiddlewaretoken": token[1]}
-        headers = {"X_Forwarded_Proto": "https", "Referer": "https://127.0.0.1/", "Cookie": cookie.split(";")[0]}
-        answers = [
-            page,
-            web.ask("POST", "/account/login/", form, **headers),
-            web.ask("POST", "/theme/", {"theme": "dark"}, **headers),
-        ]
+    page = web.ask("GET", "/account/login/", X_Forwarded_Proto="https")
+    cookie, token = page.headers["Set-Cookie"], re.search(r'csrfmiddlewaretoken" value="(\w+)"', page.text)
+    assert token is not None
+    form = {"login": user.email, "password": "a long enough password", "csrfmiddlewaretoken": token[1]}
+    headers = {"X_Forwarded_Proto": "https", "Referer": "https://127.0.0.1/", "Cookie": cookie.split(";")[0]}
+    answers = [
+        page,
+        web.ask("POST", "/account/login/", form, **headers),
+        web.ask("POST", "/theme/", {"theme": "dark"}, **headers),
+    ]
     cookies = [cookie for answer in answers for cookie in answer.headers.get_all("Set-Cookie", [])]
     names = {cookie.split("=")[0] for cookie in cookies}
     assert names >= {"__Host-csrftoken", "__Host-sessionid", "__Host-theme"}
