@@ -27,7 +27,6 @@ _ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
     "--no-first-run",
-    "--js-flags=--no-maglev,--no-opt",  # no page runs long enough to repay an optimising compiler
 ]
 
 
@@ -61,8 +60,8 @@ def browser(playwright: Playwright, executable: str) -> Iterator[Browser]:
 
 
 @contextmanager
-def launched(playwright: Playwright, executable: str) -> Iterator[Browser]:
-    chromium = playwright.chromium.launch(executable_path=executable, args=_ARGUMENTS)
+def launched(playwright: Playwright, executable: str, *arguments: str) -> Iterator[Browser]:
+    chromium = playwright.chromium.launch(executable_path=executable, args=[*_ARGUMENTS, *arguments])
     yield chromium
     chromium.close()
 
