@@ -155,7 +155,7 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
 
     def update_from_dict(self, mapping: Mapping[str, Any]) -> None:
         """Write what is not as the settings define it. The stock method writes all, by twenty statements each."""
-        defined = {name: stock_entries.columns(fields) for name, fields in mapping.items()}
+        defined = {name: stock_entries.stored_columns(fields) for name, fields in mapping.items()}
         rows = self.Model.objects.filter(name__in=mapping).values("name", *set().union(*defined.values()))
         stored = {row.pop("name"): row for row in rows}
         if changed := {name: values for name, values in defined.items() if stored.get(name) != values}:
@@ -311,8 +311,10 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
         with transaction.atomic():
             unclaimed = Q(last_run_at=None) | Q(last_run_at__lte=entry.last_run_at)
             rows = self.Model.objects.filter(unclaimed, id=entry.model.id, enabled=True)
-            ends = {"enabled": False} if entry.model.one_off else {}  # the stock loop ends it minutes later
-            if rows.update(last_run_at=Least(run_at, Now()), total_run_count=F("total_run_count") + 1, **ends):
+            run = {"last_run_at": Least(run_at, Now()), "total_run_count": F("total_run_count") + 1}
+            # As the stock loop ends it, minutes later: enabled again, it runs again.
+            ended = {"enabled": False, "last_run_at": None, "total_run_count": 0, "date_changed": Now()}
+            if rows.update(**ended if entry.model.one_off else run):
                 self.apply_async(entry, producer=producer, advance=False)
                 self._log.count_sent()
 

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from celery.schedules import maybe_schedule
+from django.db import transaction
 from django.db.models import F, Value
 from django.db.models.functions import Concat
 from django.utils import timezone
@@ -55,8 +56,8 @@ class Entry(ModelEntry):  # type: ignore[misc]  # django-celery-beat ships no ty
         return Clock.now()
 
 
-def columns(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """What the row of an entry of the settings has. Its timing is stored if it is not yet."""
+def stored_columns(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns of an entry of the settings; store its timing if it is new."""
     timing = maybe_schedule(fields["schedule"])
     values: dict[str, Any] = ModelEntry._unpack_options(**fields.get("options", {}))
     for kind, model, field in ModelEntry.model_schedules:
@@ -73,6 +74,7 @@ def columns(fields: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+@transaction.atomic
 def write(entries: Mapping[str, Mapping[str, Any]]) -> None:
     """Write these columns of entries, by their names; another beat may do so at the same time."""
     PeriodicTask.objects.bulk_create(
@@ -152,7 +154,7 @@ def disable(key: int, error: BaseException) -> None:
 def restore(key: int, name: str, defined: Mapping[str, Any]) -> None:
     """Give one of Carillon's own periodic tasks the definition that it has in the settings."""
     PeriodicTask.objects.filter(pk=key).update(last_run_at=None, start_time=None, expires=None, one_off=False)
-    write({name: columns(defined)})
+    write({name: stored_columns(defined)})
 
 
 def described(error: BaseException) -> str:

@@ -126,6 +126,18 @@ def test_the_first_task_of_each_beat_is_sent_once(broker: redis.Redis, count: in
     assert (broker.llen(QUEUE), entry.enabled) == (1, False)
 
 
+def test_a_one_off_task_that_is_enabled_again_runs_again(broker: redis.Redis) -> None:
+    clocked = ClockedSchedule.objects.create(clocked_time=hours_ago(1))
+    entry = make_stock_entry(interval=None, clocked=clocked, one_off=True)
+    for _ in range(2):
+        PeriodicTask.objects.filter(pk=entry.pk).update(enabled=True)
+        beat = make_beat()  # reads all anew
+        for _ in range(3):
+            beat.tick()
+    entry.refresh_from_db()
+    assert (broker.llen(QUEUE), entry.enabled) == (2, False)
+
+
 def test_a_disabled_task_of_carillons_own_is_named_in_log_health_and_admin(
     operator: Client, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
