@@ -1,19 +1,17 @@
 import logging
 
-from django import forms
 from django.apps import AppConfig, apps
 from django.conf import settings
 from django.core import checks
+from django.core.validators import MaxLengthValidator
 from django.db.backends.signals import connection_created
 from django.db.models.signals import post_migrate
 from django.utils.translation import gettext_lazy
 
 log = logging.getLogger(__name__)
 
-# Of every field of a form that has none of its own.
-forms.Field.default_error_messages["max_length"] = gettext_lazy(
-    "This is %(show_value)d characters long; at most %(limit_value)d fit."
-)
+# Of every field that has none of its own.
+MaxLengthValidator.message = gettext_lazy("This is %(show_value)d characters long; at most %(limit_value)d fit.")
 
 
 class CommonConfig(AppConfig):

@@ -195,6 +195,14 @@ def test_a_title_is_a_line_that_can_be_seen(browser: Client, ada: User, typed: s
     assert browser.post("/watches/pages/incidents/new/", sent).context["form"].errors.keys() == {"title"}
 
 
+def test_more_watches_than_fit_are_refused_in_words_of_watches(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(status, "MOST_WATCHES", 1)
+    watches = [make_watch(ada, []).pk for _ in range(2)]
+    form = StatusPageForm({"title": "T" * 999, "slug": "ours", "watches": watches}, ada)
+    assert form.errors["watches"] == ["Choose at most 1."]
+    assert form.errors["title"] == ["This is 999 characters long; at most 80 fit."]
+
+
 def test_what_was_deleted_while_its_form_was_checked_does_not_come_back(ada: User) -> None:
     page = make_page(ada)
     incident = PublicIncident.objects.create(page=page, title="Payments are slow")

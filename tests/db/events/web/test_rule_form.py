@@ -42,6 +42,11 @@ def test_a_rule_is_made_in_the_form_and_rings(browser: Client, ada: User) -> Non
     assert happen(ada, data={"amount": 101, "vip": 1, "order_id": 7}).effects.get().outcome == "notified"
 
 
+def test_a_step_whose_title_is_too_long_is_refused_in_words_of_steps(ada: User) -> None:
+    form = RuleForm(typed(ada, series=f"3 days | {'T' * 300} | Tell us."), user=ada)
+    assert form.errors["series"] == ["A title has at most 200 characters."]
+
+
 def test_the_same_form_twice_makes_one_rule(browser: Client, ada: User) -> None:
     sent = typed(ada, made_as=str(uuid7()))
     assert browser.post("/rules/new/", sent)["Location"] == browser.post("/rules/new/", sent)["Location"]
