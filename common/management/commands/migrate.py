@@ -50,12 +50,15 @@ def reload_model(self: ProjectState, app_label: str, model_name: str, delay: boo
     """
     if "apps" not in self.__dict__:
         return
-    self.is_delayed = True  # so that RunPython renders all models first: reverse accessors are not renewed here
     try:
-        keys = _referrers(self.apps.get_model(app_label, model_name))
-    except LookupError:  # it is new
-        keys = {(app_label, model_name)}
-    self._reload(keys)  # type: ignore[attr-defined]
+        model = self.apps.get_model(app_label, model_name)
+    except LookupError:  # it is new, or has a new name
+        model = None
+    if model is None or model._meta.apps is not self.apps:  # of a copied state: to migrate backwards
+        _stock(self, app_label, model_name, delay)
+        return
+    self.is_delayed = True  # so that RunPython renders all models first: reverse accessors are not renewed here
+    self._reload(_referrers(model))  # type: ignore[attr-defined]
 
 
 def _referrers(model: type[Model]) -> set[tuple[str, str | None]]:
@@ -71,4 +74,5 @@ def _referrers(model: type[Model]) -> set[tuple[str, str | None]]:
     return keys
 
 
+_stock = ProjectState.reload_model
 ProjectState.reload_model = reload_model  # type: ignore[method-assign]
