@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from pydantic import BaseModel, Field
 
 from api.protocol.answers import answer, fields_of, to_json
-from api.protocol.problems import FieldError, invalid
+from api.protocol.problems import FieldError, Problem, invalid
 from common.database import paging as windows
 
 T = TypeVar("T")
@@ -58,6 +58,8 @@ def answer_page(
     show_row = partial(fields_of, show) if isinstance(show, type) else show
     items: list[str] = []
     last = read(page.cursor, request) if page.cursor else ""
+    if last and by and "," not in last:  # as the release before wrote it
+        raise _not_valid()
     while True:
         chunk = windows.page(rows, QueryDict(f"before={quote(last)}"), min(SIZE, page.limit - len(items)), by, among)
         beside(chunk.rows)
@@ -92,8 +94,12 @@ def read(cursor: str, request: HttpRequest) -> str:
     except (signing.BadSignature, ValueError, TypeError):
         path, key = "", ""
     if path != request.path:
-        raise invalid(FieldError("query.cursor", "This cursor is not valid here. Start again without one."))
+        raise _not_valid()
     return str(key)
+
+
+def _not_valid() -> Problem:
+    return invalid(FieldError("query.cursor", "This cursor is not valid here. Start again without one."))
 
 
 def link(response: HttpResponse, request: HttpRequest, following: str | None) -> HttpResponse:

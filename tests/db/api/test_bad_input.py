@@ -17,7 +17,7 @@ from notifications.models import Channel
 from people.models import User
 from schedules.models import Schedule, ScheduleEvent
 from tests.db.api.conftest import Api, wrong_fields
-from tests.make import make_channel, make_schedule, make_user
+from tests.make import NOON, make_channel, make_schedule, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -297,6 +297,15 @@ def test_a_cursor_is_good_for_its_own_list_only(api: Api, ada: User, inbox: Chan
     for path in (f"/schedules/{one.id}/occurrences?cursor={cursor}", f"/schedules?cursor={cursor[:-1]}x"):
         is_problem(api.get(path), 422, "invalid")
     is_problem(api.get(f"/schedules/{other.id}/explain?cursor={forged}"), 422, "invalid")
+
+
+def test_a_cursor_of_the_release_before_is_refused_and_does_not_begin_again(
+    api: Api, ada: User, inbox: Channel
+) -> None:
+    path = f"/schedules/{make_schedule(ada, [inbox]).id}/occurrences"
+    before = signing.dumps([f"/api/v1{path}", NOON.isoformat()], salt="api.cursor", compress=True)
+    is_problem(api.get(f"{path}?cursor={before}"), 422, "invalid")
+    assert api.get(path).status_code == 200
 
 
 @pytest.mark.parametrize("act", ["skip", "unskip", "snooze"])
