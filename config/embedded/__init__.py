@@ -93,8 +93,8 @@ def _bring_up(*engines: Engine) -> bool:
             engine.locate()
             engine.home.mkdir(parents=True, exist_ok=True)
             if engine.home not in _used:
-                # Waits only while a keeper stops the engine, which takes 25 s at most: it holds the lock until then.
-                _used[engine.home] = engine, shared(engine.home / "users")
+                # Waits only while a keeper stops the engine: it holds the lock until then.
+                _used[engine.home] = engine, shared(engine.home / "users", within=60.0)
             if (lock := exclusive(engine.home / "keeper")) is None:
                 continue
             locks[engine] = lock

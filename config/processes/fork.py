@@ -64,7 +64,7 @@ def _run(run: Callable[[], object], parent: int) -> None:
 
 
 class LabelledOutput(TextIOWrapper):
-    """The output of this process and its forks: each line begins with the label of the process that writes it."""
+    """The output of this process and its forks: each line that Python prints begins with the label of its process."""
 
     label: ClassVar[str] = "carillon"
     _begun = ""

@@ -195,7 +195,7 @@ def _work(become_ready: Callable[[], None]) -> None:
     _use_own_connections()
     signals.worker_ready.connect(lambda **_: become_ready(), weak=False)
     quick = {"without_mingle": True, "without_gossip": True}  # no messages between workers: a second at the start
-    worker = app.Worker(hostname="worker@", queues=settings.QUEUES, loglevel="INFO", quiet=True, **quick)
+    worker = app.Worker(hostname="worker@", queues=settings.QUEUES, quiet=True, **quick)
     worker.start()
     sys.exit(worker.exitcode)
 
@@ -203,7 +203,7 @@ def _work(become_ready: Callable[[], None]) -> None:
 def _beat(become_ready: Callable[[], None]) -> None:
     _use_own_connections()
     signals.beat_init.connect(lambda **_: become_ready(), weak=False)
-    app.Beat(loglevel="INFO", quiet=True).run()
+    app.Beat(quiet=True).run()
 
 
 def _use_own_connections() -> None:
@@ -257,8 +257,9 @@ def main() -> int:
     if "BASE_URL_FILE" not in os.environ:
         os.environ.setdefault("BASE_URL", server.address)
     _load()
-    sys.stdout = sys.stderr = LabelledOutput(sys.stdout.buffer, line_buffering=True)
-    logging.config.dictConfig(settings.LOGGING)  # which has written to standard error
+    output = open(1, "wb", closefd=False)  # noqa: SIM115 - for as long as this process
+    sys.stdout = sys.stderr = LabelledOutput(output, sys.stdout.encoding, "backslashreplace", line_buffering=True)
+    logging.config.dictConfig(settings.LOGGING)  # the handlers so far write to the standard error of before
     signal.signal(signal.SIGINT, server.ask_to_stop)
     signal.signal(signal.SIGTERM, server.ask_to_stop)
     received, sent = multiprocessing.Pipe(duplex=False)
