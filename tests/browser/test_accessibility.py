@@ -1,8 +1,8 @@
 """axe-core finds nothing on any page, and none is too wide: people's, the admin's, errors, and forms with errors.
 
 Django renders each page once, in German, whose words are the longest. A plain server gives them to the browser, which
-looks at each in light and dark colours, at 1280 and 360 px. Of pages that differ only in their texts and addresses, it
-loads the one with the longest word. A new URL is taken in by `every_url`, and its parameters by `values_of`.
+loads each once and looks at it in light and dark colours, at 1280 and 360 px. A new URL is taken in by `every_url`, and
+its parameters by `values_of`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import mimetypes
 import re
 import threading
-from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
@@ -31,7 +30,6 @@ from django.test import Client, RequestFactory
 from django.utils import timezone
 from django_celery_beat.models import ClockedSchedule, IntervalSchedule, PeriodicTask
 from django_celery_results.models import TaskResult
-from lxml import html
 from playwright.sync_api import sync_playwright
 
 from common.uuid7 import uuid7
@@ -58,9 +56,6 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db]
 _PASSWORD = "a long enough passphrase"
 _LOOKS: list[Look] = [("light", 1280), ("light", 360), ("dark", 360), ("dark", 1280)]
 _NAVIGATION = "#nav-sidebar"  # of the admin: looked at once, on its first page
-# Attributes of which only counts whether they say something, and those that must name one element.
-_SAYING = {"action", "alt", "aria-label", "content", "datetime", "href", "name", "placeholder", "title", "value"}
-_NAMING = {"id", "for", "form", "list", "aria-controls", "aria-describedby", "aria-labelledby"}
 
 
 def test_no_page_breaks_a_rule_of_axe(executable: str) -> None:
@@ -77,7 +72,7 @@ def test_no_page_breaks_a_rule_of_axe(executable: str) -> None:
         page.set_default_timeout(PATIENCE)
         page.add_init_script(AXE)
         looks = _LOOKS
-        for address in different({address: shown[address].content for address in documents}):
+        for address in documents:
             page.goto(f"{site}{address}")
             for told in violations(page, seen, looks, ALIKE if address == "/admin/" else [*ALIKE, _NAVIGATION]):
                 broken.setdefault(told, []).append(address)
@@ -87,36 +82,6 @@ def test_no_page_breaks_a_rule_of_axe(executable: str) -> None:
 
 def is_page(answer: HttpResponse) -> bool:
     return answer["Content-Type"].startswith("text/html") and b"<html" in answer.content
-
-
-def different(pages: Mapping[str, bytes]) -> list[str]:
-    """The addresses of all pages whose elements differ."""
-    longest: dict[Any, tuple[int, str]] = defaultdict(lambda: (0, ""))
-    for address, content in pages.items():
-        page = html.document_fromstring(content)
-        if address != "/admin/":
-            for navigation in page.cssselect(_NAVIGATION):
-                navigation.drop_tree()
-        elements = shape(page, Counter(page.xpath("//@id")))
-        longest[elements] = max(longest[elements], (max(map(len, page.text_content().split())), address))
-    return [address for _, address in longest.values()]
-
-
-def shape(one: html.HtmlElement, ids: Counter[str]) -> object:
-    """All that axe judges, but for what texts say; rows that are alike count once."""
-    attributes = [
-        (name, [ids[named] == 1 for named in value.split()])
-        if name in _NAMING
-        else (name, bool(value.strip()) if name in _SAYING or name.startswith("hx-") else value)
-        for name, value in one.items()
-    ]
-    inner: list[object] = ["text"] if (one.text or "").strip() else []
-    for child in one:
-        parts = [shape(child, ids)] if isinstance(child.tag, str) else []  # else a comment
-        if (child.tail or "").strip():
-            parts.append("text")
-        inner += [part for part in parts if part not in inner[-1:]]
-    return (one.tag, str(attributes), *inner)
 
 
 def rendered() -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.http import QueryDict
 from django.test import Client
+from django.utils.html import escape
 from django.utils.http import urlencode
 
 from events.inputs.rule_form import RuleForm
@@ -95,6 +96,16 @@ def test_both_refuse_it_at_the_same_field_in_the_same_words(
     )
     for _, text in told:
         assert text in errors.as_text()
+    assert not Rule.objects.exists()
+
+
+def test_the_page_shows_what_is_wrong_at_each_field(browser: Client, own: dict[str, Channel]) -> None:
+    wrong = {name: value for _, overrides in REFUSED for name, value in overrides.items()}
+    page = browser.post("/rules/new/", typed(whole(own, wrong)))
+    errors = page.context["form"].errors
+    assert len(errors) >= 10, errors
+    for texts in errors.values():
+        assert escape(texts[0]) in page.content.decode()
     assert not Rule.objects.exists()
 
 

@@ -67,15 +67,15 @@ def test_it_becomes_a_calendar_rule_and_is_shown_and_saved_as_it_was_typed(
     [
         ("step", {"kind": "daily", "step": "0"}),
         ("step", {"kind": "weekly", "days": ["0"], "step": "1001"}),
-        ("step", {"kind": "monthly", "step": "two"}),
+        ("step", {"kind": "monthly", "step": "two", "day": "1"}),
         ("days", {"kind": "weekly", "step": "2"}),
         ("nth", {"kind": "monthly", "nth": "5"}),
         ("weekday", {"kind": "monthly", "nth": "1", "weekday": "8"}),
-        ("month", {"kind": "yearly", "month": "13"}),
+        ("month", {"kind": "yearly", "month": "13", "day": "1"}),
         ("day", {"kind": "yearly", "month": "2", "day": "30"}),
         ("day", {"kind": "yearly", "month": "2", "day": "0"}),
         ("short", {"kind": "yearly", "month": "2", "day": "29", "short": "perhaps"}),
-        ("time", {"kind": "yearly", "time": "25:00"}),
+        ("time", {"kind": "yearly", "time": "25:00", "day": "1"}),
         ("rule", {"kind": "rrule", "rule": "@reboot"}),
     ],
 )

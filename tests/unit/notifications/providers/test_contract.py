@@ -136,7 +136,7 @@ def test_the_error_at_a_wrong_field_says_what_is_right(provider: Provider, case:
     assert not form.is_valid()
     assert list(form.errors) == [field]
     for error in form.errors[field]:
-        assert any(word in error for word in ("such as", "like", "Use", "use", "Leave", "at most")), error
+        assert any(word in error for word in ("such as", "like", "Use", "use", "Leave", "at most", "from")), error
         assert "planted" not in error
 
 
