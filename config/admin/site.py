@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils.functional import SimpleLazyObject
 from django.utils.html import format_html
 from django.utils.translation import gettext as _, gettext_lazy
 
@@ -69,6 +70,7 @@ _OFFERED = "second factor offered"
 def protect(site: AdminSite) -> None:
     """Admit staff who signed in with allauth, which limits tries, and with a second factor if BASE_URL is https."""
     stock_permission, stock_login, stock_index = site.has_permission, secure_admin_login(site.login), site.index
+    stock_app_list = site.get_app_list
 
     def has_permission(request: HttpRequest) -> bool:
         return stock_permission(request) and not _lacks_factor(request)
@@ -93,8 +95,13 @@ def protect(site: AdminSite) -> None:
         board = dashboard.context(request) if has_permission(request) else {}
         return stock_index(request, {"title": _("Dashboard"), **(extra_context or {}), **board})
 
+    def get_app_list(request: HttpRequest, app_label: str | None = None) -> Any:
+        """Only if a page shows it: most have our navigation instead."""
+        return SimpleLazyObject(lambda: stock_app_list(request, app_label))
+
     # The site is unfold's own, where all models are registered: no subclass of ours could be in its place.
     site.has_permission, site.login, site.index = has_permission, login, index  # type: ignore[method-assign]
+    site.get_app_list = get_app_list  # type: ignore[method-assign]
     site.autocomplete_view = SafeAutocomplete.as_view(admin_site=site)  # type: ignore[assignment, method-assign]
 
 
@@ -136,9 +143,12 @@ def navigation(request: HttpRequest) -> list[dict[str, Any]]:
 
 
 def tabs(request: HttpRequest) -> list[dict[str, Any]]:
-    """One row of tabs, on the pages of dead letters."""
+    """One row of tabs, on the pages of dead letters: unfold compares each tab with each entry of the sidebar."""
+    items = _dead_letters()
+    if not any(one["active"](request) for one in items):
+        return []
     models = [_model(kind) for kind in KINDS.values()]
-    return [{"models": [*models, *({"name": model, "detail": True} for model in models)], "items": _dead_letters()}]
+    return [{"models": [*models, *({"name": model, "detail": True} for model in models)], "items": items}]
 
 
 def _model(kind: Kind[Any]) -> str:
