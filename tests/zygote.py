@@ -200,6 +200,8 @@ def main() -> None:
     # Programs that operators start import them; `script/server` does without.
     importlib.import_module("celery.bin.celery")
     server._load()
+    # A program that is not forked verifies such passwords too. A million rounds take 0.2 s of CPU.
+    importlib.import_module("django.contrib.auth.hashers").PBKDF2PasswordHasher.iterations = 1
     command, environment = _serve()
     _become(command, environment)
     if command[1] == "-c":
