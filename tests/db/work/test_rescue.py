@@ -211,28 +211,27 @@ def plan_of(statement: str) -> str:
         return "\n".join(row[0] for row in cursor.fetchall())
 
 
-@pytest.mark.parametrize(
-    ("condition", "index"),
-    [
-        ("state = 'pending' AND is_bulk = false AND wake_at <= now() ORDER BY wake_at LIMIT 2000", "delivery_to_wake"),
-        ("state = 'sending' AND lease_until <= now() ORDER BY lease_until LIMIT 2000", "delivery_leased"),
-        (
-            "state = 'pending' AND expires_at IS NOT NULL AND expires_at <= now() ORDER BY expires_at LIMIT 2000",
-            "delivery_to_expire",
-        ),
-        (
-            "state = 'pending' AND is_bulk = ANY('{f,t}') AND wake_at > now()"
-            " AND wake_at <= now() + interval '6 minutes' AND available_at <= now()",
-            "delivery_to_wake",
-        ),
-    ],
-)
-def test_rescue_reads_by_partial_indexes(channel: Channel, condition: str, index: str) -> None:
-    sayings = (saying(channel, timezone.now() + timedelta(days=1)) for _ in range(20_000))
-    outbox.record(sayings)
+_CONDITIONS = [
+    ("state = 'pending' AND is_bulk = false AND wake_at <= now() ORDER BY wake_at LIMIT 2000", "delivery_to_wake"),
+    ("state = 'sending' AND lease_until <= now() ORDER BY lease_until LIMIT 2000", "delivery_leased"),
+    (
+        "state = 'pending' AND expires_at IS NOT NULL AND expires_at <= now() ORDER BY expires_at LIMIT 2000",
+        "delivery_to_expire",
+    ),
+    (
+        "state = 'pending' AND is_bulk = ANY('{f,t}') AND wake_at > now()"
+        " AND wake_at <= now() + interval '6 minutes' AND available_at <= now()",
+        "delivery_to_wake",
+    ),
+]
+
+
+def test_rescue_reads_by_partial_indexes(channel: Channel) -> None:
+    outbox.record(saying(channel, timezone.now() + timedelta(days=1)) for _ in range(20_000))
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE notifications_delivery")
-    assert f"using {index}" in plan_of(f"SELECT id FROM notifications_delivery WHERE {condition}")  # noqa: S608
+    for condition, index in _CONDITIONS:
+        assert f"using {index}" in plan_of(f"SELECT id FROM notifications_delivery WHERE {condition}")  # noqa: S608
 
 
 def saying(channel: Channel, available_at: object) -> outbox.NewNotification:
