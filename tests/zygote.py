@@ -22,11 +22,11 @@ from demo.child import Child, die_with_parent
 
 _PROGRAMS = ("celery", "uvicorn")
 # Variables that are read beside those of all settings.
-_FIXED = ("CARILLON_VAR", "DJANGO_SETTINGS_MODULE")
+_FIXED = ("CARILLON_VAR", "DJANGO_SETTINGS_MODULE", "FAULTS_MUTATION")
 # Settings of which the imports keep nothing but a sentence in the API's document, or that `_become` hands on.
 _READ_AGAIN = (
-    *("API_REQUESTS_PER_MINUTE", "DATABASES", "EMAIL_BACKEND", "EMAIL_FILE_PATH"),
-    *("FLOWS", "JOB_QUEUES", "LOGGING", "QUEUES"),
+    *("API_REQUESTS_PER_MINUTE", "BACKUP_KEY", "BACKUP_TO", "CELERY_TASK_SOFT_TIME_LIMIT", "CELERY_TASK_TIME_LIMIT"),
+    *("DATABASES", "EMAIL_BACKEND", "EMAIL_FILE_PATH", "FLOWS", "JOB_QUEUES", "LOGGING", "QUEUES"),
 )
 # The imports open no connection.
 _NOWHERE = {
@@ -84,7 +84,7 @@ class Zygote:
         self._close()
 
     def start(self, command: list[str], *, env: dict[str, str], **others: Any) -> Forked | subprocess.Popen[str]:
-        fixed = {name: value for name, value in env.items() if name in _FIXED or name.startswith("FAULTS_")}
+        fixed = {name: value for name, value in env.items() if name in _FIXED}
         # A worker of the other pool would fork the zygote's memory again.
         is_ours = command[0] == sys.executable and "prefork" not in command
         can_fork = is_ours and (command[1] == "-c" or (command[1] == "-m" and command[2] in _PROGRAMS))
@@ -165,6 +165,7 @@ def _become(command: list[str], environment: dict[str, str]) -> None:
     if command[2] == "uvicorn":
         os.environ.setdefault("DATABASE_POOL", "1")  # as config.asgi does
 
+    from django.apps import apps
     from django.conf import Settings, settings
     from django.core.cache import caches
     from django.db import connections
@@ -191,6 +192,8 @@ def _become(command: list[str], environment: dict[str, str]) -> None:
         vars(handler).clear()
         handler.__init__()  # type: ignore[misc]
     app.config_from_object("django.conf:settings", namespace="CELERY")
+    if faults := apps.app_configs.get("faults"):
+        faults.apply()  # type: ignore[attr-defined]
 
 
 def main() -> None:

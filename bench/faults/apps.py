@@ -25,6 +25,12 @@ class FaultsConfig(AppConfig):
     def ready(self) -> None:
         """Applied once per process, before any task runs."""
         kinds.PACKAGES.append("bench.faults.job_kinds")
+        _rest_briefly()
+        _mutate(os.environ.get("FAULTS_MUTATION", ""))
+        self.apply()
+
+    def apply(self) -> None:
+        """What a cell wishes. A fork of a process that is ready does it again, with its own environment."""
         _shorten()
         if "misbehaving" in _wished():
             _misbehave()
@@ -32,17 +38,23 @@ class FaultsConfig(AppConfig):
             _publish_fourfold()
         if "cut" in _wished():
             _cut_connections()
-        _mutate(os.environ.get("FAULTS_MUTATION", ""))
 
 
 def _wished() -> list[str]:
     return os.environ.get("FAULTS_WITH", "").split(",")
 
 
+def _rest_briefly() -> None:
+    """All receivers are one host, which rests after five timeouts in a row."""
+    from common.redis import rate_limiter
+
+    limits = rate_limiter.calls
+    limits._script = _without(limits._script, "math.min(900, 30 * 2 ^ (timeouts - 5))", "0.5")
+
+
 def _shorten() -> None:
     from bench.faults.workload import WEBHOOK_DEADLINE
     from common.database import postgres
-    from common.redis import rate_limiter
     from jobs.batches import kind as batch_kind
     from notifications.providers.webhook import Webhook
     from work import retry
@@ -54,9 +66,6 @@ def _shorten() -> None:
     wakes.CLAIM_WITHIN = 2.0
     decision.SPREAD = 10.0
     batch_kind.PART, batch_kind.PORTION = 10, claim.LEASE / 3
-    # All receivers are one host, which rests after five timeouts in a row.
-    limits = rate_limiter.calls
-    limits._script = _without(limits._script, "math.min(900, 30 * 2 ^ (timeouts - 5))", "0.5")
     Webhook.deadline = WEBHOOK_DEADLINE
     Webhook.policy = retry.Policy(tries=int(os.environ.get("FAULTS_TRIES", "7")), waits=(0.3, 1.0))
 
