@@ -31,7 +31,7 @@ from events.pure.envelope import Envelope
 from schedules.models import Schedule
 from tests.make import make_channel, make_rule, make_schedule, make_user
 from tests.process.conftest import wait_until
-from tests.process.notifications.conftest import environment
+from tests.process.notifications.conftest import environment, manage
 from work.backup import archive
 from work.models import Backup
 from work.tasks import back_up
@@ -63,16 +63,10 @@ def keys() -> dict[str, str]:
     return {"BACKUP_KEY": archive.new_key(), "PATH": f"{programs}:{os.environ['PATH']}"}
 
 
-def manage(*arguments: str, **variables: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "manage.py", *arguments],
-        cwd=settings.BASE_DIR,
-        env=os.environ | environment(**variables),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+def succeed(*arguments: str, **variables: str) -> str:
+    """The output of a command that must succeed."""
+    done = manage(*arguments, **variables)
+    assert done.returncode == 0, done.stdout
     return done.stdout
 
 
@@ -172,7 +166,7 @@ def test_nothing_is_sent_twice_and_what_is_lost_is_named(
         broker.flushdb()
 
         [file] = tmp_path.iterdir()
-        text = manage("restore", str(file), **keys, **new_machine)
+        text = succeed("restore", str(file), **keys, **new_machine)
         named = re.findall(r"from (\S+ \S+) until (\S+ \S+) UTC", text)
         [(lost_from, lost_until)] = [
             tuple(datetime.fromisoformat(f"{instant}+00:00") for instant in window) for window in named
@@ -192,7 +186,7 @@ def test_nothing_is_sent_twice_and_what_is_lost_is_named(
                 wait_until(lambda: database.execute(rounds).fetchall()[0][0] > before + 1)
             assert arrived.ids() == before_restore
             posts = arrived.posts()
-            manage("release", "send", **new_machine)
+            succeed("release", "send", **new_machine)
             wait_until(lambda: expected <= arrived.ids().keys())
             with psycopg.connect(new_machine["DATABASE_URL"], autocommit=True) as database:
                 left = "SELECT count(*) FROM notifications_delivery WHERE state IN ('pending', 'sending')"
@@ -234,5 +228,5 @@ def test_a_backup_that_is_killed_leaves_no_file_and_no_lock(keys: dict[str, str]
     taking.kill()
     taking.wait()
     assert [path.name[0] for path in to.iterdir()] == ["."]
-    manage("backup", str(to), **keys)
+    succeed("backup", str(to), **keys)
     assert len(list(to.iterdir())) == 1

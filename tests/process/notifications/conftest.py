@@ -45,6 +45,11 @@ def run_in_a_process(code: str, *arguments: str, **overrides: str) -> subprocess
     return run([sys.executable, "-c", code, *arguments], **overrides)
 
 
+def manage(*arguments: str, **overrides: str) -> subprocess.CompletedProcess[str]:
+    """Run `manage.py`."""
+    return run_in_a_process("import manage; manage.main()", *arguments, **overrides)
+
+
 def run(command: list[str], **overrides: str) -> subprocess.CompletedProcess[str]:
     """Until it ends. A process that has loaded all of Carillon, see `tests/zygote.py`; errors are among its output."""
     lines: list[str] = []
