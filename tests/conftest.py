@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import re
 import socket
 from collections.abc import Callable, Iterator
@@ -40,6 +41,7 @@ if (_given := configured.DATABASES["default"])["USER"] == "carillon":
 configured.WHITENOISE_AUTOREFRESH = True
 
 _DELETE_ROWS = """
+RESET session_replication_role; RESET lock_timeout; RESET statement_timeout;
 DO $$ DECLARE one text; BEGIN
     SET LOCAL session_replication_role = replica;  -- no triggers, no foreign keys
     FOR one IN SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace
@@ -59,6 +61,8 @@ def delete_rows(_: TransactionTestCase) -> None:
 
 
 TransactionTestCase._fixture_teardown = delete_rows
+# A new connection reads the catalog of the database again, for 50 ms of CPU. Tests of processes end engines under it.
+TransactionTestCase._should_reload_connections = lambda _: "tests/db/" not in os.environ["PYTEST_CURRENT_TEST"]
 
 
 def replace_settings(lazy: LazySettings, name: str, value: Any) -> None:
