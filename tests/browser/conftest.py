@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, Playwright, Request, expect, sync_playwright
+from redis import Redis
 
 from demo.installation import Installation
 from demo.receivers import SMTPReceiver
@@ -79,7 +80,7 @@ def others() -> Iterator[list[Service]]:
 
 
 @pytest.fixture(scope="package")
-def site(executable: str, post: SMTPReceiver, others: list[Service]) -> Iterator[Installation]:
+def processes(executable: str, post: SMTPReceiver, others: list[Service]) -> Iterator[Installation]:
     """One set of processes for all tests of this lane; none where there is no browser."""
     leading = {name: url for service in others for name, url in service.settings.items()}
     with Installation(
@@ -87,6 +88,15 @@ def site(executable: str, post: SMTPReceiver, others: list[Service]) -> Iterator
     ) as site:
         site.start(site.web, site.worker, site.beat)
         yield site
+
+
+@pytest.fixture
+def site(processes: Installation) -> Installation:
+    """From one address, 20 people a minute may sign up."""
+    with Redis.from_url(processes.redis_url) as counts:
+        for key in counts.scan_iter("*allauth:rl:signup:*"):
+            counts.delete(key)
+    return processes
 
 
 @pytest.fixture(params=[360], ids=["360px"])

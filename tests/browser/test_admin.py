@@ -27,20 +27,20 @@ _PASSWORD = "a long enough passphrase"
 
 
 @pytest.fixture(scope="module")
-def filled(site: Installation) -> Installation:
+def filled(processes: Installation) -> Installation:
     """With a row of each kind, among them a dead letter of a channel that was disabled."""
     with (
         HTTPReceiver(confirms(Reply(410))) as pager,
-        closing(Person(site.url, "Ada", "ada@example.org", _PASSWORD, "Europe/Berlin")) as ada,
+        closing(Person(processes.url, "Ada", "ada@example.org", _PASSWORD, "Europe/Berlin")) as ada,
     ):
         ada.add_webhook("Pager", f"{pager.url}/page")
         ready = "SELECT id FROM notifications_channel WHERE label = 'Pager' AND verified_at IS NOT NULL"
-        wait_until(lambda: site.rows(ready), "the code", within=180)
+        wait_until(lambda: processes.rows(ready), "the code", within=180)
         ada.remind("Water the plants", datetime.now(UTC) + timedelta(seconds=2))
         wait_until(
-            lambda: site.rows("SELECT id FROM notifications_delivery WHERE state = 'dead'"), "the end", within=180
+            lambda: processes.rows("SELECT id FROM notifications_delivery WHERE state = 'dead'"), "the end", within=180
         )
-    return site
+    return processes
 
 
 def enter(page: Page, site: Installation, email: str) -> None:
