@@ -51,6 +51,7 @@ class Hand:
 @pytest.fixture
 def hand(page: Page, site: Installation) -> Iterator[Hand]:
     sign_up(page, site, "daily@example.org")
+    page.goto(f"{site.url}/reminders/")
     yield Hand(page)
 
 

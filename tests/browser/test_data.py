@@ -37,6 +37,7 @@ TASKS = (
 
 def test_data_comes_and_goes(page: Page, site: Installation) -> None:
     sign_up(page, site, "dana@example.org")
+    page.goto(f"{site.url}/reminders/")
     page.get_by_role("link", name="import from a calendar").click()
     _choose(page, "calendar.ics", CALENDAR)
     expect(page.get_by_role("heading", level=1)).to_have_text("Import 2 reminders")

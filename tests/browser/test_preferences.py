@@ -31,6 +31,7 @@ def test_the_theme_changes_at_once_and_is_kept_before_and_after_the_sign_in(page
     assert page.evaluate(_GROUND) == dark
     assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "dark"
     sign_up(page, site, "theme@example.org")
+    page.goto(f"{site.url}/reminders/")
     assert page.evaluate(_GROUND) == dark
     page.goto(f"{site.url}/settings/")
     expect(page.get_by_label("Theme", exact=True).first).to_have_value("dark")
@@ -88,6 +89,7 @@ def test_keys_open_pages_and_work_lists_but_not_while_typing(page: Page, site: I
 
 def test_shortcuts_are_turned_off_in_the_settings_and_their_list_stays(page: Page, site: Installation) -> None:
     sign_up(page, site, "nokeys@example.org")
+    page.goto(f"{site.url}/reminders/")
     opener = page.get_by_role("button", name="Keyboard shortcuts")
     opener.click()
     page.get_by_role("dialog").get_by_role("button", name="Close").click()

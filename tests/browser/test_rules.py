@@ -26,6 +26,7 @@ def make_token(page: Page, site: Installation) -> str:
 
 def test_a_rule_is_previewed_made_and_rings(page: Page, site: Installation) -> None:
     sign_up(page, site, "rules@example.org")
+    page.goto(f"{site.url}/reminders/")
     page.get_by_role("link", name="Automation").click()
     fits(page)
     page.get_by_role("link", name="Create your first rule").click()
