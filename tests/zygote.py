@@ -25,8 +25,8 @@ _PROGRAMS = ("celery", "uvicorn")
 _FIXED = ("CARILLON_VAR", "DJANGO_SETTINGS_MODULE", "FAULTS_MUTATION")
 # Settings of which the imports keep nothing but a sentence in the API's document, or that `_become` hands on.
 _READ_AGAIN = (
-    *("API_REQUESTS_PER_MINUTE", "BACKUP_KEY", "BACKUP_TO", "CELERY_TASK_SOFT_TIME_LIMIT", "CELERY_TASK_TIME_LIMIT"),
-    *("DATABASES", "EMAIL_BACKEND", "EMAIL_FILE_PATH", "FLOWS", "JOB_QUEUES", "LOGGING", "QUEUES"),
+    *("API_REQUESTS_PER_MINUTE", "CELERY_TASK_SOFT_TIME_LIMIT", "CELERY_TASK_TIME_LIMIT", "DATABASES"),
+    *("EMAIL_BACKEND", "EMAIL_FILE_PATH", "FLOWS", "JOB_QUEUES", "LOGGING", "QUEUES"),
 )
 # The imports open no connection.
 _NOWHERE = {
