@@ -84,22 +84,26 @@ document.addEventListener("change", (event) => {
 // Send a form once on a double click. htmx has already prevented the event for its own forms.
 const sent = new WeakSet();
 let isLeaving = false;
+// For a while: a slow page may be stopped, and what leads to it tried again.
+const leadOn = () => {
+  isLeaving = true;
+  setTimeout(() => { isLeaving = false; }, 5000);
+};
 document.addEventListener("submit", (event) => {
   const form = event.target;
   if (event.defaultPrevented) return;
   if (sent.has(form)) event.preventDefault();
   sent.add(form);
-  isLeaving = true;
-  // Allow another try later, for example after a slow page was stopped.
-  setTimeout(() => {
-    sent.delete(form);
-    isLeaving = false;
-  }, 5000);
+  setTimeout(() => sent.delete(form), 5000);
+  leadOn();
 });
 
-// The answer to a form leads on by itself: a poll that does so at the same moment would show its notice twice.
+// Leave a page once: a poll that does so beside the answer to a form, or beside another poll, would show the notice of
+// the next page twice, or lose it.
 document.addEventListener("htmx:beforeOnLoad", (event) => {
-  if (isLeaving && event.detail.xhr.getResponseHeader("HX-Redirect")) event.preventDefault();
+  if (!event.detail.xhr.getResponseHeader("HX-Redirect")) return;
+  if (isLeaving) event.preventDefault();
+  leadOn();
 });
 
 document.addEventListener("click", async (event) => {
