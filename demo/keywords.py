@@ -107,7 +107,7 @@ class Keywords:
             for type, fields in {
                 "research.requested": {"batch_size": 3, "batch_timeout": 5},
                 "content.publish": {},
-                "social.create": {},
+                "social.create": {"batch_size": 1},  # else “poster 1” may die with more than one message
             }.items()
         }
         researched = [f"--seconds={keyword}={seconds}" for keyword, seconds in _RESEARCH.items()]
