@@ -1,4 +1,4 @@
-"""Databases of tests are copies of one that has all migrations, for these take 6 s of CPU.
+"""Databases of tests are copies of one that has all migrations, for these take 7 s of CPU.
 
 Each worker has its own engines: the first that needs the copy writes it to a file, and the others load that.
 """
