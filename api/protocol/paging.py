@@ -57,9 +57,7 @@ def answer_page(
     """
     show_row = partial(fields_of, show) if isinstance(show, type) else show
     items: list[str] = []
-    last = read(page.cursor, request) if page.cursor else ""
-    if last and by and "," not in last:  # as the release before wrote it
-        raise _not_valid()
+    last = _start(page, request, by)
     while True:
         chunk = windows.page(rows, QueryDict(f"before={quote(last)}"), min(SIZE, page.limit - len(items)), by, among)
         beside(chunk.rows)
@@ -96,6 +94,13 @@ def read(cursor: str, request: HttpRequest) -> str:
     if path != request.path:
         raise _not_valid()
     return str(key)
+
+
+def _start(page: PageParameters, request: HttpRequest, by: str) -> str:
+    key = read(page.cursor, request) if page.cursor else ""
+    if key and by and "," not in key:  # as the release before wrote it
+        raise _not_valid()
+    return key
 
 
 def _not_valid() -> Problem:

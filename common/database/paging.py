@@ -62,9 +62,7 @@ def page(
     """
     before, after = (_read(query.get(name), by, rows.model) for name in ("before", "after"))
     newer, start = after is not None, before if after is None else after
-    order = [by, "pk"] if by else ["pk"]
-    if not newer:
-        order = [f"-{field}" for field in order]
+    order = _order(by, newer)
     further = _beyond(rows, by, start, newer).order_by(*order)
     for most in (0,) if among is None else (min(_FIRST, WINDOW), WINDOW):
         edge = None if among is None else _edge(among, by, start, order, most)
@@ -95,6 +93,11 @@ def span(query: QueryDict, rows: type[Model], size: int = SIZE) -> Span:
     if after is not None:
         return Span(size + 1, above=after.id, ascending=True)
     return Span(size + 1) if before is None else Span(size + 1, below=before.id)
+
+
+def _order(by: str, newer: bool) -> list[str]:
+    order = [by, "pk"] if by else ["pk"]
+    return order if newer else [f"-{field}" for field in order]
 
 
 def _edge(among: QuerySet[Row], by: str, start: _Key | None, order: list[str], most: int) -> _Key | None:

@@ -137,10 +137,7 @@ def _edges(first: date, last: date) -> list[tuple[datetime, str]]:
     step = 1 if days <= MOST_BARS else 7 * -(-days // (7 * MOST_BARS))
     starts = [first + timedelta(days=number) for number in range(0, days, step)]
     ends = [*(day - timedelta(days=1) for day in starts[1:]), last]
-    labels = [
-        _day(one) if one == other else _("%(first)s to %(last)s") % {"first": _day(one), "last": _day(other)}
-        for one, other in zip(starts, ends, strict=True)
-    ]
+    labels = [_days(one, other) for one, other in zip(starts, ends, strict=True)]
     return [
         *((midnight(day), label) for day, label in zip(starts, labels, strict=True)),
         (midnight(last + timedelta(days=1)), ""),
@@ -186,6 +183,10 @@ def _drawn(edges: Sequence[tuple[datetime, str]], counts: Sequence[Any]) -> Char
 def _height(count: int, highest: int) -> int:
     """At least what can be seen, where there is anything."""
     return max(round(HEIGHT * count / highest), 20) if count else 0
+
+
+def _days(first: date, last: date) -> str:
+    return _day(first) if first == last else _("%(first)s to %(last)s") % {"first": _day(first), "last": _day(last)}
 
 
 def _day(day: date) -> str:
