@@ -1,5 +1,6 @@
-"""The wait before the next try. Pure: no clock, no random source, no settings."""
+"""The wait before the next try. No clock, no settings; only `wait_when_busy` draws a random number."""
 
+import random
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -33,11 +34,11 @@ INSIDE = Policy(tries=7, waits=(30, 60, 120, 240, 480, 600))
 """For work that asks no external service."""
 
 
-def next_wait(policy: Policy, tries_made: int, retry_after: float | None, random: float) -> float | None:
+def next_wait(policy: Policy, tries_made: int, retry_after: float | None, jitter: float) -> float | None:
     """Return the seconds to wait before the next try; None if no try is left.
 
-    `random` is a number in [0, 1). It changes a policy's wait by up to ten per cent and a backoff by all of it, so that
-    deliveries that failed together do not all return together.
+    `jitter` is a random number in [0, 1). It changes a policy's wait by up to ten per cent and a backoff by all of it,
+    so that deliveries that failed together do not all return together.
 
     `retry_after` is the service's request, in seconds. It only lengthens the wait, so that "0" does not cause a tight
     loop, and at most to a day. Jitter only adds to it, because the service asked for no earlier try.
@@ -45,20 +46,20 @@ def next_wait(policy: Policy, tries_made: int, retry_after: float | None, random
     if tries_made >= policy.tries:
         return None
     if policy.waits:
-        wait = policy.waits[min(tries_made, len(policy.waits)) - 1] * (1 - JITTER + 2 * JITTER * random)
+        wait = policy.waits[min(tries_made, len(policy.waits)) - 1] * (1 - JITTER + 2 * JITTER * jitter)
     else:
-        wait = min(MAX_BACKOFF, BACKOFF * 2 ** (tries_made - 1)) * random
+        wait = min(MAX_BACKOFF, BACKOFF * 2 ** (tries_made - 1)) * jitter
     if retry_after is not None:
-        wait = max(wait, min(retry_after * (1 + JITTER * random), MAX_RETRY_AFTER))
+        wait = max(wait, min(retry_after * (1 + JITTER * jitter), MAX_RETRY_AFTER))
     return wait
 
 
-def wait_when_busy(shortest: float, longest: float, released: int, random: float) -> float:
+def wait_when_busy(shortest: float, longest: float, released: int) -> float:
     """Return the seconds before work comes again that was released so often: doubled each time, up to `longest`.
 
-    `random` is a number in [0, 1). It makes of that a half to one and a half, so that many do not meet again.
+    Of that a random half to one and a half, so that many do not meet again.
     """
-    return min(shortest * 2 ** min(released, 16), longest) * (0.5 + random)
+    return min(shortest * 2 ** min(released, 16), longest) * (0.5 + random.random())  # noqa: S311 - no secret
 
 
 def parse_retry_after(value: str | None, now: datetime) -> float | None:

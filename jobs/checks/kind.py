@@ -5,7 +5,6 @@ A worker notes the failure of a check as it settles it, see `deciding`; rescue n
 
 import logging
 import math
-import random
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -119,7 +118,7 @@ class CheckKind(Kind[JobClaim]):
             busy = Reason(JobCode.PARSERS_BUSY)
             if claim.released >= _MOST_RELEASED:
                 return deciding.failed(claim, busy)
-            return Defer(wait_when_busy(1.0, 60.0, claim.released, random.random()), busy)  # noqa: S311
+            return Defer(wait_when_busy(1.0, 60.0, claim.released), busy)
         if isinstance(result, Defer):
             return result
         if isinstance(result, Later):

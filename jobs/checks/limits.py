@@ -3,7 +3,6 @@
 A check waits for a stranger's server, so a source that hangs would else hold up the deliveries of everybody.
 """
 
-import random
 import threading
 import time
 from collections.abc import Iterator
@@ -50,7 +49,7 @@ def limited(claim: JobClaim) -> Defer | None:
     """None: it may check now, and is counted until `counted` ends. Else when to come again; nothing is counted."""
     if _Worker.threads is not None and not _Worker.threads.acquire(blocking=False):
         # Another worker may have a thread, so the first waits are short.
-        wait = wait_when_busy(0.5, _LONGEST_WAIT, claim.released, random.random())  # noqa: S311
+        wait = wait_when_busy(0.5, _LONGEST_WAIT, claim.released)
         return Defer(wait, Reason(JobCode.WORKER_BUSY))
     try:
         full = rate_limiter.take([_slots(claim)], str(claim.user_id), claim.released, claim.left, str(claim.token))

@@ -7,7 +7,6 @@ import hashlib
 import json
 import logging
 import math
-import random
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -49,7 +48,7 @@ def check(
         return _ask(kind, ask, key, deadline, keep)
     asking = f"asking:{key}"
     if not cache.add(asking, True, kind.deadline + _MARGIN):
-        return Defer(wait_when_busy(_WAIT, _WAIT, 0, random.random()), Reason(JobCode.ASKED_ALREADY))  # noqa: S311
+        return Defer(wait_when_busy(_WAIT, _WAIT, 0), Reason(JobCode.ASKED_ALREADY))
     try:
         # One that has just ended may have kept its answer.
         return _stored(key, fresh) or _ask(kind, ask, key, deadline, keep)

@@ -143,7 +143,7 @@ def _finish_unsettled(kind: Kind[C], claimed: C, answer: Answer, error: Exceptio
     """An effect failed, or the answer cannot be stored: nothing was written. Raises the error if no row caused it."""
     if isinstance(error, Busy) or (is_locked(error) and effects_of(answer).has_effect):
         # Its effect needs what another transaction has locked: it is done again later.
-        wait = wait_when_busy(*kind.waits_for_locks, claimed.released, random.random())  # noqa: S311
+        wait = wait_when_busy(*kind.waits_for_locks, claimed.released)
         _defer(kind, claimed, Defer(wait, Reason(WorkCode.LOCKED)))
     elif isinstance(answer, OwnFault) or blames_no_row(error):
         raise error

@@ -70,7 +70,7 @@ def test_a_check_without_a_thread_waits_twice_as_long_each_time_up_to_20_seconds
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(limits._Worker, "threads", threading.BoundedSemaphore(0))
-    monkeypatch.setattr(limits, "random", SimpleNamespace(random=lambda: 0.5))
+    monkeypatch.setattr("random.random", lambda: 0.5)
     [job] = two_jobs(make_user())
     claimed = claim(JOB, job.id, "worker")
     assert claimed is not None

@@ -22,8 +22,9 @@ def test_the_slow_policy_has_its_own_waits() -> None:
 
 
 def test_what_was_released_waits_twice_as_long_each_time_up_to_a_limit() -> None:
-    assert [wait_when_busy(1.0, 20.0, released, 0.5) for released in (0, 1, 4, 5, 10_000)] == [1, 2, 16, 20, 20]
-    assert [wait_when_busy(1.0, 20.0, 3, random) for random in (0.0, 0.75)] == [4, 10]
+    with patch("random.random", side_effect=[0.5] * 5 + [0.0, 0.75]):
+        assert [wait_when_busy(1.0, 20.0, released) for released in (0, 1, 4, 5, 10_000)] == [1, 2, 16, 20, 20]
+        assert [wait_when_busy(1.0, 20.0, 3) for _ in range(2)] == [4, 10]
 
 
 def test_jitter_moves_a_wait_by_ten_per_cent_either_way() -> None:
