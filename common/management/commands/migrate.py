@@ -43,22 +43,17 @@ class Command(Stock):
         return bool(cursor.fetchone()[0])
 
 
-def reload_model(self: ProjectState, app_label: str, model_name: str, delay: bool = False) -> None:
-    """Render a changed model of the migrations again, with what refers to it.
+def _find_models_to_render(self: ProjectState, app_label: str, model_name: str, delay: bool = False) -> set[Any]:
+    """The models to render again after a change of one of them: that one, and what refers to it.
 
     Django also renders what it refers to, and what refers to that: for nearly each operation all models of a person.
     """
-    if "apps" not in self.__dict__:
-        return
-    try:
-        model = self.apps.get_model(app_label, model_name)
-    except LookupError:  # it is new, or has a new name
-        model = None
-    if model is None or model._meta.apps is not self.apps:  # of a copied state: to migrate backwards
-        _stock(self, app_label, model_name, delay)
-        return
+    model = self.apps.all_models[app_label].get(model_name)
+    # Not of a new model or name, nor in a copied state, as to migrate backwards.
+    if model is None or model._meta.apps is not self.apps:
+        return _stock(self, app_label, model_name, delay)
     self.is_delayed = True  # so that RunPython renders all models first: reverse accessors are not renewed here
-    self._reload(_referrers(model))  # type: ignore[attr-defined]
+    return _referrers(model)
 
 
 def _referrers(model: type[Model]) -> set[tuple[str, str | None]]:
@@ -74,5 +69,6 @@ def _referrers(model: type[Model]) -> set[tuple[str, str | None]]:
     return keys
 
 
-_stock = ProjectState.reload_model
-ProjectState.reload_model = reload_model  # type: ignore[method-assign]
+# Replaced, since migrations and their executor name the class: no subclass could be in its place.
+_state: Any = ProjectState
+_stock, _state._find_reload_model = _state._find_reload_model, _find_models_to_render

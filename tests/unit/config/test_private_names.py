@@ -50,7 +50,7 @@ _READ: list[tuple[Any, str]] = [
     (_encode_target, "target"),
     (http.client.HTTPResponse._read_next_chunk_size, "self"),
     (smtplib.SMTP._get_socket, "self host port timeout"),
-    (ProjectState._reload, "self related_models"),
+    (ProjectState._find_reload_model, "self app_label model_name delay"),
     (BaseForm._clean_fields, "self"),
     (BaseModelForm._post_clean, "self"),
     (_get_foreign_key, "parent_model model fk_name can_fail"),
