@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy
 
 log = logging.getLogger(__name__)
 
-# Of every field that has none of its own.
+# The error of every field for which no other text is given.
 MaxLengthValidator.message = gettext_lazy("This is %(show_value)d characters long; at most %(limit_value)d fit.")
 
 
