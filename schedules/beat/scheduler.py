@@ -189,10 +189,9 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
             raise error
         log.error("The periodic task %r cannot run: %s", name, stock_entries.described(error))
         if (defined := self.app.conf.beat_schedule.get(name)) is not None:
-            stock_entries.restore(key, name, defined)
+            stock_entries.restore(name, defined)
         else:
             stock_entries.disable(key, error)
-        self.Changes.update_changed()
 
     def _is_due_failed(self, entry: Any) -> tuple[bool, float]:
         """Called by the stock loop while it handles the error, which it would log at every tick."""
@@ -312,7 +311,7 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
             unclaimed = Q(last_run_at=None) | Q(last_run_at__lte=entry.last_run_at)
             rows = self.Model.objects.filter(unclaimed, id=entry.model.id, enabled=True)
             run = {"last_run_at": Least(run_at, Now()), "total_run_count": F("total_run_count") + 1}
-            # As the stock loop ends it, minutes later: enabled again, it runs again.
+            # The stock loop ends a one-off task so, but minutes later. Without a last run, it can be enabled again.
             ended = {"enabled": False, "last_run_at": None, "total_run_count": 0, "date_changed": Now()}
             if rows.update(**ended if entry.model.one_off else run):
                 self.apply_async(entry, producer=producer, advance=False)

@@ -149,12 +149,13 @@ def disable(key: int, error: BaseException) -> None:
     """Disable a periodic task without reading it; its description says why."""
     reason = Value(f"Disabled by beat. {described(error)}\n\n")
     PeriodicTask.objects.filter(pk=key).update(enabled=False, description=Concat(reason, F("description")))
+    PeriodicTasks.update_changed()
 
 
-def restore(key: int, name: str, defined: Mapping[str, Any]) -> None:
+def restore(name: str, defined: Mapping[str, Any]) -> None:
     """Give one of Carillon's own periodic tasks the definition that it has in the settings."""
-    PeriodicTask.objects.filter(pk=key).update(last_run_at=None, start_time=None, expires=None, one_off=False)
-    write({name: stored_columns(defined)})
+    unset = {"last_run_at": None, "start_time": None, "expires": None, "one_off": False}
+    write({name: unset | stored_columns(defined)})
 
 
 def described(error: BaseException) -> str:
