@@ -28,9 +28,8 @@ class Interval(Rule):
 
     @classmethod
     def read(cls, data: Mapping[str, Any], timezone: str) -> Self:
-        values = all_of(step=lambda: _step(data), anchor=lambda: _anchor(data))
-        every, unit = values["step"]
-        return cls(timezone, every, unit, values["anchor"])
+        values = all_of(every=lambda: _every(data), anchor=lambda: _anchor(data))
+        return cls(timezone, unit=data["unit"], **values)
 
     @property
     def step(self) -> timedelta:
@@ -68,12 +67,13 @@ class Interval(Rule):
         return None
 
 
-def _step(data: Mapping[str, Any]) -> tuple[int, str]:
+def _every(data: Mapping[str, Any]) -> int:
+    """In units of "unit", which is checked first."""
     unit = data.get("unit")
     if not isinstance(unit, str) or unit not in _LONGEST:
         raise InvalidRule("unit", "unit")
     longest = _LONGEST[unit]
-    return fields.whole_number(data.get("every"), "every", 1, longest, f"every_{unit}", longest=longest), unit
+    return fields.whole_number(data.get("every"), "every", 1, longest, f"every_{unit}", longest=longest)
 
 
 def _anchor(data: Mapping[str, Any]) -> datetime:
