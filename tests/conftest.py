@@ -37,7 +37,7 @@ if (_given := configured.DATABASES["default"])["USER"] == "carillon":
             _engine.execute(f"ALTER SYSTEM SET {_setting} = off")
         _engine.execute("SELECT pg_reload_conf()")
 
-# Each test client has a middleware of its own, which would read the heads of all static files first.
+# Each test client makes the middleware anew, which would read the heads of all static files first.
 configured.WHITENOISE_AUTOREFRESH = True
 
 _DELETE_ROWS = """

@@ -156,7 +156,7 @@ def _refuse_wrong(form: BaseForm, called: Callable[[str], str], body: FormBody) 
     for name, field in form.fields.items():
         if body.is_wrong(called(name)):
             form.fields[name] = refused = copy(field)
-            refused.clean = _refuse  # type: ignore[assignment, method-assign]
+            refused.clean = _refuse  # type: ignore[assignment, method-assign]  # only of this copy
 
 
 def _refuse(*_: object) -> None:

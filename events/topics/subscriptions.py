@@ -88,9 +88,9 @@ def leave(subscription_id: UUID) -> None:
 def add(topic: Topic, address: str) -> Subscription:
     """Add an address. If an account has it, a worker subscribes its inbox and says so there once. Raises TopicFull.
 
-    A worker, so that the time of the answer does not show whether there is an account. Without one, or if it has a
-    subscription of its own already, ended or not, the address is stored and subscribes nobody. The owner sees no
-    difference. Adding it again repeats it.
+    A worker does it, so that the time of the answer does not show whether there is an account. Without an account, or
+    if it already has a subscription, ended or not, the address is only stored. The owner sees no difference. Adding it
+    again repeats it.
     """
     address = User.objects.normalize_email(address)
     get_object_or_404(Topic.objects.select_for_update(no_key=True), id=topic.id)
@@ -107,7 +107,7 @@ def add(topic: Topic, address: str) -> Subscription:
 
 
 def subscribe_added() -> int:
-    """Subscribe those whom owners have added since, each in a transaction of its own. Returns how many were looked for.
+    """Subscribe those whom owners have added since, each in its own transaction. Returns how many were looked for.
 
     One that fails, such as for the lock of a person who is changing something, comes last the next time.
     """

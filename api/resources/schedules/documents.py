@@ -195,7 +195,7 @@ def described(
         form.fields["channels"].required = False  # both may make it so
     checked_before = unchanged.intersection(PLAIN)
     if "job" not in unchanged:
-        checked_before -= {"title", "body"}  # a job has placeholders of its own
+        checked_before -= {"title", "body"}  # a job allows other placeholders
     form.taken = {*form.taken, *checked_before}
     require_valid(body, form, called=partial(_called, typed.paths))
     wanted = form.as_schedule()
