@@ -29,7 +29,7 @@ class EffectInline(ReadOnlyInline):
 
 
 class EventEffectInline(ReadOnlyInline):
-    """What events have done to the shown row, newest first."""
+    """Effects of events on the shown row, newest first."""
 
     fields: tuple[str, ...] = ("when", "type", "outcome", "why")
     ordering = ("-id",)

@@ -295,7 +295,7 @@ class Channel(Sealed):
 
     @property
     def version(self) -> str:
-        """Names the state of everything a person may change, without revealing secrets."""
+        """A digest of everything that a person may change. It reveals no secret."""
         settings = [self.label, self.use_for_new, self.on_unknown, self.give_up_after]
         state = json.dumps([*settings, self.address, self.sealed_secrets], sort_keys=True)
         return hashlib.sha256(state.encode()).hexdigest()[:32]

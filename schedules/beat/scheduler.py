@@ -135,7 +135,7 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
         self._is_set_up = False
         log.info("Zones are read from %s", zone_updates.source())
         super().__init__(*args, **kwargs)
-        # What is loaded by now stays, and is not searched for garbage at each firing: `script/bench fire`.
+        # Objects that are loaded by now stay, so none is searched for garbage at each firing (`script/bench fire`).
         gc.freeze()
 
     def setup_schedule(self) -> None:
@@ -154,7 +154,7 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
         self._is_set_up = True
 
     def update_from_dict(self, mapping: Mapping[str, Any]) -> None:
-        """Write what is not as the settings define it. The stock method writes all, by twenty statements each."""
+        """Write the entries that differ from the settings. The stock method writes all, by twenty statements each."""
         defined = {name: stock_entries.stored_columns(fields) for name, fields in mapping.items()}
         rows = self.Model.objects.filter(name__in=mapping).values("name", *set().union(*defined.values()))
         stored = {row.pop("name"): row for row in rows}

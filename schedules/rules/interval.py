@@ -68,7 +68,7 @@ class Interval(Rule):
 
 
 def _every(data: Mapping[str, Any]) -> int:
-    """In units of "unit", which is checked first."""
+    """The number of units. "unit" is checked first, because the longest interval depends on it."""
     unit = data.get("unit")
     if not isinstance(unit, str) or unit not in _LONGEST:
         raise InvalidRule("unit", "unit")

@@ -18,7 +18,7 @@ class InvalidRule(ValueError):
     def __init__(self, field: str, code: str, **params: Any) -> None:
         super().__init__(field, code)
         self.field, self.code, self.params = field, code, params
-        # What else is wrong with the same rule.
+        # Further errors of the same rule.
         self.others: list[InvalidRule] = []
 
     def __str__(self) -> str:
@@ -26,7 +26,7 @@ class InvalidRule(ValueError):
 
 
 def all_of(**reads: Callable[[], Any]) -> dict[str, Any]:
-    """Call each of them. Raises the first InvalidRule, with the others."""
+    """Call all and return their results by name. Raises the first InvalidRule, with the others in its `others`."""
     values: dict[str, Any] = {}
     errors: list[InvalidRule] = []
     for name, read in reads.items():

@@ -101,7 +101,7 @@ class Timetable:
 
 
 def check_window(starts: datetime | None, ends: datetime | None) -> None:
-    """Raises InvalidRule with the wrong one."""
+    """Raises InvalidRule for an instant without a zone, and for an end before the start."""
     for name, edge in (("starts", starts), ("ends", ends)):
         if edge is not None and edge.tzinfo is None:
             raise InvalidRule(name, "window_offset")

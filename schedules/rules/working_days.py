@@ -42,7 +42,7 @@ class WorkingDays(Rule):
 
     @classmethod
     def of(cls, read: Callable[[], Rule], data: Mapping[str, Any]) -> Self:
-        """On the rule that `read` returns. Raises InvalidRule, also with the wrong ones of PARAMETERS."""
+        """The rule that `read` returns, on working days. Raises InvalidRule with all errors of both."""
         values = all_of(rule=read, moves=lambda: _moves(data), country=lambda: _country(data))
         return cls(values["rule"].timezone, **values)
 

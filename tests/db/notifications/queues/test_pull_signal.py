@@ -1,4 +1,4 @@
-"""What wakes a program that waits for messages of a queue."""
+"""Wake-ups of programs that wait for messages of a queue."""
 
 from __future__ import annotations
 
