@@ -88,8 +88,8 @@ def configure_logging(loglevel: int, **_: Any) -> None:
     logging.config.dictConfig(settings.LOGGING)
     if any(word.startswith(("-l", "--loglevel")) for word in sys.argv):
         logging.getLogger().setLevel(loglevel)
-    if settings.LOG_FORMAT == "json":
-        # A worker that stops writes there, past any logger, that it does; with None it does not.
+    if settings.LOG_FORMAT == "json" or sys.stdout is not sys.__stdout__:
+        # A worker that stops writes there, unless it is None: neither as JSON nor with the label of `script/server`.
         setattr(sys, "__stdout__", None)  # noqa: B010 - it is final to mypy
 
 

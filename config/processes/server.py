@@ -194,7 +194,6 @@ def _serve(_: Callable[[], None]) -> None:
 def _work(become_ready: Callable[[], None]) -> None:
     _use_own_connections()
     signals.worker_ready.connect(lambda **_: become_ready(), weak=False)
-    setattr(sys, "__stdout__", None)  # noqa: B010 - else it writes there, without a label, that it stops
     quick = {"without_mingle": True, "without_gossip": True}  # no messages between workers: a second at the start
     worker = app.Worker(hostname="worker@", queues=settings.QUEUES, quiet=True, **quick)
     worker.start()
