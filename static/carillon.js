@@ -84,8 +84,8 @@ document.addEventListener("change", (event) => {
 // Send a form once on a double click. htmx has already prevented the event for its own forms.
 const sent = new WeakSet();
 let isLeaving = false;
-// For a while: a slow page may be stopped, and what leads to it tried again.
-const leadOn = () => {
+// For five seconds: a slow page may be stopped, and its link or form tried again.
+const noteLeaving = () => {
   isLeaving = true;
   setTimeout(() => { isLeaving = false; }, 5000);
 };
@@ -95,7 +95,7 @@ document.addEventListener("submit", (event) => {
   if (sent.has(form)) event.preventDefault();
   sent.add(form);
   setTimeout(() => sent.delete(form), 5000);
-  leadOn();
+  noteLeaving();
 });
 
 // Leave a page once: a poll that does so beside the answer to a form, or beside another poll, would show the notice of
@@ -103,7 +103,7 @@ document.addEventListener("submit", (event) => {
 document.addEventListener("htmx:beforeOnLoad", (event) => {
   if (!event.detail.xhr.getResponseHeader("HX-Redirect")) return;
   if (isLeaving) event.preventDefault();
-  leadOn();
+  noteLeaving();
 });
 
 document.addEventListener("click", async (event) => {

@@ -30,7 +30,7 @@ class FaultsConfig(AppConfig):
         self.apply()
 
     def apply(self) -> None:
-        """What a cell wishes. A fork of a process that is ready does it again, with its own environment."""
+        """Apply what the environment asks for. A fork that has another environment calls it again."""
         _shorten()
         if "misbehaving" in _wished():
             _misbehave()

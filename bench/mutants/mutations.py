@@ -49,7 +49,7 @@ _IN_SQL: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
 
 
 def _is_as_none(value: ast.expr) -> bool:
-    """Whether None in its place is no bug, or the same one as another constant."""
+    """Whether to return None instead is hardly a bug, or the same one as another mutant: False for True."""
     return isinstance(value, ast.Constant) and (value.value is True or not value.value)
 
 
