@@ -62,10 +62,9 @@ def page(
     """
     before, after = (_read(query.get(name), by, rows.model) for name in ("before", "after"))
     newer, start = after is not None, before if after is None else after
-    order = _order(by, newer)
-    further = _beyond(rows, by, start, newer).order_by(*order)
+    further = _ahead(rows, by, start, newer)
     for most in (0,) if among is None else (min(_FIRST, WINDOW), WINDOW):
-        edge = None if among is None else _edge(among, by, start, order, most)
+        edge = None if among is None else _first(_ahead(among, by, start, newer)[most - 1 : most], by)
         matches, damaged = readable(_beyond(further, by, edge, not newer, inclusive=True)[: size + 1])
         is_full = len(matches) + len(damaged) > size
         if edge is None or is_full:
@@ -95,19 +94,14 @@ def span(query: QueryDict, rows: type[Model], size: int = SIZE) -> Span:
     return Span(size + 1) if before is None else Span(size + 1, below=before.id)
 
 
-def _order(by: str, newer: bool) -> list[str]:
-    order = [by, "pk"] if by else ["pk"]
-    return order if newer else [f"-{field}" for field in order]
-
-
-def _edge(among: QuerySet[Row], by: str, start: _Key | None, order: list[str], most: int) -> _Key | None:
-    """The last row to look at; None if fewer than `most` are left."""
-    ahead = _beyond(among, by, start, not order[-1].startswith("-")).order_by(*order)
-    return _first(ahead[most - 1 : most], by)
-
-
 def _first(rows: QuerySet[Row], by: str) -> _Key | None:
     return next((_Key(key[0] if by else None, key[-1]) for key in rows.values_list(*([by] if by else []), "pk")), None)
+
+
+def _ahead(rows: QuerySet[Row], by: str, start: _Key | None, newer: bool) -> QuerySet[Row]:
+    """The rows beyond `start`, the nearest first."""
+    order = [by, "pk"] if by else ["pk"]
+    return _beyond(rows, by, start, newer).order_by(*(order if newer else [f"-{field}" for field in order]))
 
 
 def _beyond(rows: QuerySet[Row], by: str, key: _Key | None, newer: bool, *, inclusive: bool = False) -> QuerySet[Row]:
