@@ -2,5 +2,5 @@
 
 import gc
 
-# A collection for each 700 new objects takes more of pages' time: `script/bench pages`.
+# Python's default, a collection for each 700 new objects, takes more time of pages: `script/bench pages`.
 gc.set_threshold(20_000)

@@ -96,7 +96,7 @@ def protect(site: AdminSite) -> None:
         return stock_index(request, {"title": _("Dashboard"), **(extra_context or {}), **board})
 
     def get_app_list(request: HttpRequest, app_label: str | None = None) -> Any:
-        """Only if a page shows it: most have our navigation instead."""
+        """Made only if a page shows it; most show our navigation instead."""
         return SimpleLazyObject(lambda: stock_app_list(request, app_label))
 
     # The site is unfold's own, where all models are registered: no subclass of ours could be in its place.
