@@ -22,7 +22,6 @@ from allauth.socialaccount.adapter import _build_apps_from_settings
 from celery import beat
 from django.contrib.sessions.backends.db import SessionStore
 from django.core.cache.backends.redis import RedisCache
-from django.db.migrations.state import ProjectState
 from django.forms import BaseForm, BaseModelForm
 from django.forms.models import _get_foreign_key
 from django.http import HttpRequest
@@ -33,6 +32,8 @@ from kombu.transport import redis
 from psycopg_pool import ConnectionPool
 from urllib3.util.url import _encode_target
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from common.management.commands import migrate
 
 _CHECKOUT = Path(__file__).parents[3]
 # What the product calls or overrides, and the parameters that it had when it was read.
@@ -50,7 +51,7 @@ _READ: list[tuple[Any, str]] = [
     (_encode_target, "target"),
     (http.client.HTTPResponse._read_next_chunk_size, "self"),
     (smtplib.SMTP._get_socket, "self host port timeout"),
-    (ProjectState._find_reload_model, "self app_label model_name delay"),
+    (migrate._stock, "self app_label model_name delay"),  # ProjectState._find_reload_model, which `migrate` replaces
     (BaseForm._clean_fields, "self"),
     (BaseModelForm._post_clean, "self"),
     (_get_foreign_key, "parent_model model fk_name can_fail"),
