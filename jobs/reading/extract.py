@@ -3,12 +3,13 @@
 import html
 import json
 import re
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 from unicodedata import normalize
 
-from cssselect import ExpressionError, HTMLTranslator, SelectorError, parse
-from cssselect.parser import FunctionalPseudoElement, parse_series
+from cssselect import ExpressionError, HTMLTranslator, Selector, SelectorError, parse
+from cssselect.parser import Element, FunctionalPseudoElement, Negation, Token, parse_series
 from lxml import etree
 
 from common.parsing import expressions, patterns
@@ -29,12 +30,17 @@ _LANGUAGE = re.compile(
     rb"<html[^>]{0,500}?\slang\s*=\s*[\"']?([A-Za-z]{2}(?:[-_][A-Za-z]{2}(?![A-Za-z]))?)", re.IGNORECASE
 )
 # Attributes that say what an element without a text is: microdata, a field of a form, stars, a picture.
-_INSTEAD = ("content", "value", "aria-label", "alt", "title")
+_INSTEAD = ("content", "value", "datetime", "aria-label", "alt", "title")
 # In XML, what stands in these is text.
 _CDATA = re.compile(r"<!\[CDATA\[(.*?)(?:\]\]>|\Z)", re.DOTALL)
 _IS_XML = re.compile(r"\s*<\?xml(?!.{0,1000}<html)", re.DOTALL | re.IGNORECASE)
 # A browser's selectors find nothing inside these: what stands there is a pattern, or for those without scripts.
 _NOT_FOUND = ("template", "noscript")
+_IN_BRACKETS = r"((?:[^()\"']|\"[^\"]*\"|'[^']*'|\([^()]*\))*)\)"
+_LIST = re.compile(
+    rf":(not|is|where|matches)\({_IN_BRACKETS}|(?<=-child\()([^()]*\sof\s+)(?![0-9]){_IN_BRACKETS}", re.IGNORECASE
+)
+_LONGEST_PATH = 10_000
 TEXTS.update(
     found_too_much=_("%(count)s characters were found, and at most %(longest)s are kept: choose a smaller part."),
     not_json=_("It is not JSON: choose another way to read it."),
@@ -108,29 +114,78 @@ def _pattern(expression: str) -> Any:
     return pattern
 
 
-def _of_type(context: Any) -> float:
+def _of_type(context: Any, from_end: bool = False) -> float:
     """The place of an element among its siblings of the same name, which XPath cannot say without the name."""
     node = context.context_node
-    return 1.0 + sum(1 for _one in node.itersiblings(node.tag, preceding=True))
+    return 1.0 + sum(1 for _one in node.itersiblings(node.tag, preceding=not from_end))
+
+
+def _parsed(selector: str, lists: list[str]) -> list[Selector]:
+    """cssselect reads few lists within a selector: each becomes ":any-of(n)", ":none-of(n)" or "2 of n" of `lists`."""
+
+    def numbered(match: re.Match[str]) -> str:
+        lists.append(match[2] or match[4] or "")
+        head = match[3] or f":{'none' if match[1].lower() == 'not' else 'any'}-of("
+        return f"{head}{len(lists) - 1})"
+
+    count = 1
+    while count:
+        selector, count = _LIST.subn(numbered, selector)
+    return parse(selector)
+
+
+def _where(condition: str) -> Callable[[Any, Any], Any]:
+    return lambda _translator, xpath: xpath.add_condition(condition)
+
+
+def _nth(place: str) -> Callable[[Any, Any, Any], Any]:
+    return lambda _translator, xpath, function: _at(xpath, place, function.arguments)
+
+
+def _at(xpath: Any, place: str, arguments: Sequence[Token]) -> Any:
+    step, first = parse_series(arguments)
+    if not step:
+        return xpath.add_condition(f"{place} = {first}")
+    return xpath.add_condition(f"({place} - {first}) mod {step} = 0 and ({place} - {first}) div {step} >= 0")
 
 
 class _Translator(HTMLTranslator):
-    """Refuses what no stored page has, and knows a place by type also without a name: ".price:nth-of-type(2)"."""
+    """Refuses what no stored page has, and knows lists and places that cssselect does not, as browsers do."""
+
+    def __init__(self, lists: list[str]) -> None:
+        super().__init__()
+        self._lists = lists
 
     def pseudo_never_matches(self, xpath: Any) -> Any:
         raise ExpressionError("a page that is stored has none")
 
     xpath_visited_pseudo = xpath_hover_pseudo = xpath_active_pseudo = pseudo_never_matches
     xpath_focus_pseudo = xpath_target_pseudo = pseudo_never_matches
+    xpath_any_link_pseudo = HTMLTranslator.xpath_link_pseudo
+    xpath_first_of_type_pseudo, xpath_last_of_type_pseudo = _where("of_type() = 1"), _where("of_type(true()) = 1")
+    xpath_only_of_type_pseudo = _where("of_type() = 1 and of_type(true()) = 1")
+    xpath_nth_of_type_function, xpath_nth_last_of_type_function = _nth("of_type()"), _nth("of_type(true())")
 
-    def xpath_first_of_type_pseudo(self, xpath: Any) -> Any:
-        return xpath.add_condition("of_type() = 1")
+    def xpath_nth_child_function(self, xpath: Any, function: Any, last: bool = False, *_others: Any) -> Any:
+        arguments, siblings = function.arguments, f"{'following' if last else 'preceding'}-sibling::*"
+        if [one.value for one in arguments[-2:-1]] == ["of"]:
+            xpath = self.xpath_any_of_function(xpath, function)
+            arguments, siblings = arguments[:-2], f"{siblings}[not({self._none_of(function)})]"
+        return _at(xpath, f"(count({siblings}) + 1)", arguments)
 
-    def xpath_nth_of_type_function(self, xpath: Any, function: Any) -> Any:
-        step, first = parse_series(function.arguments)
-        if not step:
-            return xpath.add_condition(f"of_type() = {first}")
-        return xpath.add_condition(f"(of_type() - {first}) mod {step} = 0 and (of_type() - {first}) div {step} >= 0")
+    def xpath_any_of_function(self, xpath: Any, function: Any) -> Any:
+        return xpath.add_condition(f"not({self._none_of(function)})")
+
+    def xpath_none_of_function(self, xpath: Any, function: Any) -> Any:
+        return xpath.add_condition(self._none_of(function))
+
+    def _none_of(self, function: Any) -> str:
+        """The condition that an element matches none of a list, whose number is the last argument."""
+        several = _parsed(self._lists[int(function.arguments[-1].value)], self._lists)
+        conditions = [self.xpath_negation(Negation(Element(), one.parsed_tree)).condition for one in several]
+        if any(one.pseudo_element for one in several) or sum(map(len, conditions)) > _LONGEST_PATH:
+            raise ExpressionError("it has a pseudo-element, or lists within lists within lists")
+        return " and ".join(conditions)
 
 
 @lru_cache(maxsize=1_000)
@@ -138,9 +193,9 @@ def compiled(selector: str) -> tuple[etree.XPath, str]:
     """The path to the elements, and the attribute whose value is wanted instead of the text. Raises Invalid."""
     check_length(selector)
     try:
-        result = parse(selector)
+        result = _parsed(selector, lists := list[str]())
         attributes = {_attribute(one.pseudo_element) for one in result}
-        path = "|".join(_Translator().selector_to_xpath(one) for one in result)
+        path = "|".join(_Translator(lists).selector_to_xpath(one) for one in result)
         compiled_path = etree.XPath(path, extensions={(None, "of_type"): _of_type})
     except (SelectorError, ValueError, RecursionError, etree.XPathError):
         raise Invalid("selector_syntax") from None

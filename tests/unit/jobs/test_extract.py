@@ -42,6 +42,17 @@ PAGE = r"""<!doctype html><meta itemprop=price content="19.99"><title>T</title>
         ("ul:has(.y) li:nth-last-child(2)", "y"),
         (".y:nth-of-type(2)", "y"),
         (".y:nth-of-type(2n+1)", None),
+        (".y:nth-last-of-type(2)", "y"),
+        (".y:last-of-type, .none:only-of-type", None),
+        ("ul :not(.y, :first-child)", "z"),
+        ("li:not(:not(.y))", "y"),
+        ("li:is(:not(.y, :first-child), b)", "z"),
+        (":is(p > b, .none)", "bold"),
+        (":where(ul):has(> .y) :is(li:last-child)", "z"),
+        ("li:nth-child(2 of :not(.y))", "z"),
+        ("li:nth-last-child(even of .y, li:last-child)", "y"),
+        ("li:nth-child(2 of .y)", None),
+        ("[data-old]:any-link", None),
     ],
 )
 def test_a_selector_finds_the_text_of_the_first_match(selector: str, found: str | None) -> None:
@@ -84,6 +95,10 @@ def test_an_expression_finds_a_value(how: str, expression: str, page: str, found
     [
         *(("html", bad) for bad in ("", "a[", "li:unknown", "::text", "p:nth-child(x)", "p:nth-of-type(x)")),
         *(("html", bad) for bad in ("a:hover", "a::attr(x), b", "x" * 501, "(" * 400, ":not(" * 100)),
+        *(
+            ("html", bad)
+            for bad in ("p:not(a, ::attr(x))", ":not()", "p:nth-child(2 of)", ":nth-child(1 of " * 29 + "p" + ")" * 29)
+        ),
         *(("json", bad) for bad in ("", "a[", "to_text(@)", "x" * 501)),
         *(("text", bad) for bad in ("(", "(?R)?a", r"(a)\1", "(?=x)y", "a{100000000}", "(a)(b)", "x" * 501)),
         *(("text", bad) for bad in ("(((a{0,100}){0,100}){0,100})", "(?:a?b?){300}(x)", r"\pL{100}")),
