@@ -18,19 +18,41 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 _LONGEST, _SEARCHED = 40, 20_000
+_CODES = (
+    "EUR|USD|GBP|CHF|JPY|CNY|INR|PLN|CZK|RUB|TRY|KRW|ILS|VND|THB|UAH|NGN|PHP|KZT|HUF|RON|BGN|BRL|AUD|CAD|NZD|HKD|SGD|TWD|"
+    "IDR|MYR|SEK|NOK|DKK|ISK|MXN|ARS|CLP|COP|PEN|ZAR|AED|SAR|QAR|KWD|BHD|OMR|JOD|TND|EGP|MAD|PKR|BDT|LKR|RSD|BTC|ETH"
+)
+# Powers of ten with the beginnings of their words, in small letters or with a capital.
+_TIMES = {
+    -2: "cents?",
+    3: r"tsd tausend thousand tys tis tusen tkr duizend tuhat\w{0,2} ribu ezer mii mila тыс\w{0,3}",
+    5: "la(?:kh|c)s?",
+    6: r"mio mi?ln mill milj mkr mil(?:[hjly]i?|i)[oóãõ](?!hm)\w{0,4} juta triệu εκατ миллион\w{0,2} млн",
+    7: "crores?",
+    9: r"mrd mld mdr? mia\. bn billion bilh[ãõ]\w{1,2} mil(?:li|i|j|y)[aá]rd?\w{0,2} tỷ δισ миллиард\w{0,2} млрд",
+    12: r"tr?n trillion trilh[ãõ]\w{1,2} billionen bill[oó]n(?:es)? bil(?:joe|io)n\w? bln bio\. трлн",
+}
+_TIMES_WORDS = "|".join(f"[{one[0]}{one[0].upper()}]{one[1:]}" for words in _TIMES.values() for one in words.split())
+_TIMES_SIGNS = {"¢": -2, "k": 3, "m": 6, "cr": 7, "b": 9, "t": 12}
+# Those that mean something else elsewhere.
+_TIMES_OF_LANGUAGES = {
+    **{language: {"mil": "k"} for language in ("es", "ca", "gl")},
+    **{language: {"mil": "M"} for language in ("cs", "sk", "ro", "hr", "sl", "sr")},
+    **{
+        "pt": {"mil": "k", "mi": "M", "bi": "bn"},
+        "tr": {"bin": "k"},
+        "de": {"Billion": "tn"},
+        "fr": {"billions": "tn"},
+    },
+}
 _NUMBER = re.compile(
-    r"(?P<minus>(?:\A\s*[-\u2212\u2013]\s*|(?<![\w.,])[-\u2212\u2013])(?:[^\w\s.,]\s?)?)?"
+    rf"(?P<minus>(?:\A\s*[-\u2212\u2013]\s*|(?<![\w.,])[-\u2212\u2013])(?:(?:[^\w\s.,]|{_CODES})\s?)?)?"
     r"(?P<digits>[0-9]{1,3}(?:[ '\u2019\u00a0\u202f\u2009][0-9]{3})+(?![0-9])(?:[.,][0-9]+)?"
     r"|[0-9]+(?:[.,][0-9]+)*|(?<![\w.,/])[.,][0-9]+)"
     r"(?P<exponent>[eE][+-]?[0-9]{1,2}(?!\w))?"
-    r"(?P<times>[kKM](?![\w'])|(?<=[.,][0-9])B(?!\w)|(?<=[.,][0-9])\sM(?!\w)|\s?k(?=[€$£])"
-    r"|\s?¢|\s?(?:[Cc]ents?|[Mm]io|mln|[Mm]il(?:[hjl]i?|i)[oóãõ][eno]\w{0,2}|[Mm]ill|Mrd|mld|[Mm]il(?:li|i|j)ard\w{0,2}|bn|"
-    r"[Bb]illion|Tsd|[Tt]housand|[Tt]ausend|tys|tis|[Ll]akhs?|[Ll]acs?|[Cc]rores?|Cr|тыс|млн|млрд)(?!\w)\.?)?"
+    r"(?P<times>[kKM](?![\w'])|(?<=[.,][0-9])B(?!\w)|(?<=[.,][0-9]{2})T(?!\w)|(?<=[.,][0-9])\sM(?!\w)"
+    rf"|\s?[kKM](?=[€$£])|\s?¢|\s?(?:{_TIMES_WORDS}|Cr)(?!\w)\.?)?"
 )
-# By how the word begins; the first that fits.
-_TIMES = {"milliard": 9, "miliard": 9, "miljard": 9, "mrd": 9, "mld": 9, "m": 6, "b": 9, "k": 3, "t": 3, "la": 5}
-_TIMES |= {"cr": 7, "cent": -2, "¢": -2, "тыс": 3, "млн": 6, "млрд": 9}
-_TIMES_WORD = re.compile("|".join(_TIMES))
 # Marks and spaces as other scripts and careless writers have them, and what is not seen.
 _OTHERS = str.maketrans(
     "\u066b\u066c\u060c\uff0e\uff0c\u2032\u02bc\u00b4\u2018\uff0d\ufe63\u2012"
@@ -54,7 +76,7 @@ _CENTS = re.compile(
     r"|\s?([€$£])\s([0-9]{2})(?=\s*(?:\Z|[*/(|]|inkl|incl|zzgl)))"
 )
 _COLON = re.compile(r"(?<=[0-9]):([0-9]{2})(?=\s?(?:kr|SEK)\b(?!\s?[0-9]))")
-_BILLIONS = re.compile(r"([€$£¥]\s?[0-9][0-9.,]*)\s?[bB](?!\w)")
+_BILLIONS = re.compile(r"([€$£¥]\s?[0-9][0-9.,]*)\s?([bBT])(?!\w)")
 _MILLIONS = re.compile(r"([€$£¥]\s?[0-9][0-9.,]*)\s?[mM]{1,2}(?!\w)|(?<=[0-9])\s?m(?=\s?[€$£¥])")
 # East Asia's groups of four digits: "1億2,800万円", "1만 2,345원", "1.2万", "3万5千円".
 _THOUSANDS = re.compile("(?<![0-9.,])([0-9])[千천](?=[円元원])")
@@ -93,10 +115,6 @@ _CURRENCIES = {
     "تومان": "IRT", "eur": "EUR", "usd": "USD", "gbp": "GBP", "chf": "CHF", "kr": "kr", "$": "$", "¥": "¥",
     "S/.": "PEN", "S/": "PEN",
 }  # fmt: skip
-_CODES = (
-    "EUR|USD|GBP|CHF|JPY|CNY|INR|PLN|CZK|RUB|TRY|KRW|ILS|VND|THB|UAH|NGN|PHP|KZT|HUF|RON|BGN|BRL|AUD|CAD|NZD|HKD|SGD|TWD|"
-    "IDR|MYR|SEK|NOK|DKK|ISK|MXN|ARS|CLP|COP|PEN|ZAR|AED|SAR|QAR|KWD|BHD|OMR|JOD|TND|EGP|MAD|PKR|BDT|LKR|RSD|BTC|ETH"
-)
 _NAMES = "|".join([*(re.escape(name) for name in sorted(_CURRENCIES, key=len, reverse=True)), _CODES])
 # Behind a number; before one they may name something else: "Euro 6".
 _WORDS = {"Euros": "EUR", "euros": "EUR", "Euro": "EUR", "euro": "EUR", "Franken": "CHF", "reais": "BRL"}
@@ -164,6 +182,8 @@ def read(text: str, mark: str = "", language: str = "") -> Reading | None:
     `mark`: the decimal mark "." or ",", "" to find it out. `language`: of the page, such as "de" or "de-ch".
     """
     text = _in_ascii(text)
+    for word, meant in _TIMES_OF_LANGUAGES.get(language[:2], {}).items():
+        text = re.sub(rf"(?<=[0-9])\s?{word}(?!\w)\.?", meant, text)
     result, unit = _find(text)
     if result is None or len(result["digits"]) > _LONGEST:
         return None
@@ -269,7 +289,7 @@ def _in_ascii(text: str) -> str:
     text = "".join(str(unicodedata.decimal(letter, letter)) for letter in text.translate(_OTHERS))
     text = _CENTS.sub(_joined, _COLON.sub(r".\1", _SPACED.sub(r"\1\2", text)))
     text = _APART.sub(_joined, _NO_WHOLE.sub("0", text))
-    text = _MILLIONS.sub(r"\1M", _BILLIONS.sub(r"\1bn", text))
+    text = _MILLIONS.sub(r"\1M", _BILLIONS.sub(r"\1\2n", text))
     text = _MYRIADS.sub(_of_myriads, _THOUSANDS.sub(r"\g<1>000", text))
     return _DASHED.sub(lambda match: f"{re.sub('[^0-9]', '', match[1])}.00", text)
 
@@ -293,8 +313,13 @@ def _decimal(match: re.Match[str], mark: str) -> Decimal | None:
     if (whole := _ungrouped(grouped, mark)) is None or not re.fullmatch("[0-9]*", fraction):
         return None
     value = Decimal(f"{'-' if parts['minus'] else ''}{whole}.{fraction or '0'}{parts['exponent']}")
-    times = _TIMES_WORD.match(parts["times"].strip().lower())
-    return value.scaleb(_TIMES[times[0]]) if times else value  # which rounds to 28 digits
+    power = _power(parts["times"].strip().lower())
+    return value.scaleb(power) if power else value  # which rounds to 28 digits
+
+
+def _power(times: str) -> int:
+    words = (power for power, of in _TIMES.items() if re.fullmatch(rf"(?:{'|'.join(of.split())})\.?", times))
+    return _TIMES_SIGNS.get(times.rstrip("."), 0) or next(words, 0)
 
 
 def _own_mark(digits: str) -> str:
