@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from common.database.triggers import refuse_unreadable
-from common.uuid7 import uuid7
+from common.models import DatedRow, Row
 from people.models.user import User
 
 
@@ -19,13 +19,12 @@ class Role(models.TextChoices):
     VIEWER = "viewer", _("Viewer")
 
 
-class Membership(models.Model):
+class Membership(Row):
     """A person in a team. Its end revokes the tokens that they made for the team, and ends its calendar address.
 
     Changed only while the team's row is locked; see `people.teams`.
     """
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     person = models.ForeignKey(User, verbose_name=_("person"), on_delete=models.CASCADE, related_name="memberships")
     team = models.ForeignKey(User, verbose_name=_("team"), on_delete=models.CASCADE, related_name="members")
     role = models.CharField(_("role"), max_length=6, choices=Role.choices)
@@ -76,8 +75,15 @@ class Membership(models.Model):
     def is_owner(self) -> bool:
         return self.role == Role.OWNER
 
+    def is_on_call_at(self, shown: time) -> bool:
+        """Whether its times have this wall-clock time; without times, they have any."""
+        begins, ends = self.call_from, self.call_until
+        if begins is None or ends is None or begins == ends:
+            return True
+        return begins <= shown < ends if begins < ends else shown >= begins or shown < ends
 
-class Invitation(models.Model):
+
+class Invitation(DatedRow):
     """An invitation to a team, for one person, until `expires_at`.
 
     With an address it is for the account that has confirmed it; else for who has the link. Only the hash of the link's
@@ -86,13 +92,11 @@ class Invitation(models.Model):
 
     LIFE = timedelta(days=7)
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     team = models.ForeignKey(User, on_delete=models.CASCADE, related_name="invitations")
     made_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
     address = models.EmailField(blank=True)
     role = models.CharField(max_length=6, choices=Role.choices)
     hashed = models.CharField(max_length=64, unique=True, editable=False)
-    created_at = models.DateTimeField(db_default=Now(), editable=False)
     expires_at = models.DateTimeField()
 
     class Meta:
@@ -113,7 +117,7 @@ class Invitation(models.Model):
 
 
 class OnCall(models.Model):
-    """How a team's order of who is on call moves on; see `people.teams.rota`. The order itself is in the memberships.
+    """How a team's order of who is on call moves on; see `teams.on_call`. The order itself is in the memberships.
 
     `minutes`: after so many without an answer, the next person is asked.
     """
@@ -132,10 +136,9 @@ class OnCall(models.Model):
         triggers = [refuse_unreadable("first")]
 
 
-class CallOverride(models.Model):
+class CallOverride(Row):
     """From one instant to another, this member is asked first."""
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     member = models.ForeignKey(Membership, on_delete=models.CASCADE, related_name="overrides")
     begins_at = models.DateTimeField()
     ends_at = models.DateTimeField()

@@ -63,10 +63,8 @@ def recipients(team_id: int | None) -> QuerySet[Membership]:
 def _refuse_another(person: User) -> None:
     """Raises NotPossible where the person cannot own one more team."""
     if of_person(person).filter(role=Role.OWNER).count() >= settings.MOST_TEAMS:
-        raise NotPossible(
-            _("“%(name)s” owns %(most)s teams, which is the limit. Delete one that is no longer needed.")
-            % {"name": person.get_short_name(), "most": settings.MOST_TEAMS}
-        )
+        text = _("“%(name)s” owns %(most)s teams, which is the limit. Delete one that is no longer needed.")
+        raise NotPossible(text % {"name": person.get_short_name(), "most": settings.MOST_TEAMS})
 
 
 def create(person: User, name: str, key: UUID | None = None) -> User:
@@ -171,10 +169,8 @@ def _end(member: Membership) -> None:
 def _keep_an_owner(member: Membership) -> None:
     others = members(member.team).filter(role=Role.OWNER, person__is_active=True).exclude(id=member.id)
     if not others.exists():
-        raise NotPossible(
-            _("“%(team)s” would have no owner. Make somebody else an owner first, or delete the team.")
-            % {"team": member.team.name}
-        )
+        text = _("“%(team)s” would have no owner. Make somebody else an owner first, or delete the team.")
+        raise NotPossible(text % {"team": member.team.name})
 
 
 def invite(owner: Membership, role: str, address: str = "") -> tuple[Invitation, str]:
@@ -183,15 +179,12 @@ def invite(owner: Membership, role: str, address: str = "") -> tuple[Invitation,
     row = Invitation(team=owner.team, made_by=owner.person, role=role, address=address.lower(), hashed=hashed(secret))
     row.expires_at = timezone.now() + Invitation.LIFE
     if address and not rate_limiter.allows(f"invites:{owner.person_id}", _MAILS_A_DAY, 86_400.0):
-        raise NotPossible(
-            _("You have invited %(most)s addresses within a day, which is the limit. Give somebody a link.")
-            % {"most": _MAILS_A_DAY}
-        )
+        text = _("You have invited %(most)s addresses within a day, which is the limit. Give somebody a link.")
+        raise NotPossible(text % {"most": _MAILS_A_DAY})
     with _locked(owner):
         if open_invitations(owner.team).count() >= MOST_INVITATIONS:
-            raise NotPossible(
-                _("%(most)s invitations are open, which is the limit. Withdraw one.") % {"most": MOST_INVITATIONS}
-            )
+            text = _("%(most)s invitations are open, which is the limit. Withdraw one.")
+            raise NotPossible(text % {"most": MOST_INVITATIONS})
         if address:
             confirmed = EmailAddress.objects.filter(email=row.address, verified=True).values("user")
             if members(owner.team).filter(person__in=confirmed).exists():

@@ -29,7 +29,6 @@ from people.account import deletion
 from people.account.override_form import OverrideForm
 from people.models import CallOverride, Invitation, Membership, OnCall, Role, User
 from people.teams import on_call as on_call_rows
-from people.teams.rota import shifts
 from people.user_lock import lock_user
 from people.web.team_forms import InvitationForm, OnCallForm, TeamForm, TurnForm
 
@@ -101,11 +100,10 @@ def change_member(request: PersonRequest, team_id: int, member_id: UUID) -> Http
     with shown_in(request):
         if "remove" in request.POST:
             if (member := teams.remove(own, member_id)) is not None:
-                messages.success(
-                    request,
-                    _("%(name)s is removed. The tokens that they made for the team, and its calendar address, ended.")
-                    % {"name": member.person.get_short_name()},
+                text = _(
+                    "%(name)s is removed. The tokens that they made for the team, and its calendar address, ended."
                 )
+                messages.success(request, text % {"name": member.person.get_short_name()})
         elif role not in Role.values:
             messages.error(request, _("Choose one of the roles listed."))
         else:
@@ -158,7 +156,7 @@ def on_call(request: PersonRequest, team_id: int) -> HttpResponse:
 def _coming(team: User, now: datetime) -> dict[str, object]:
     names = {member.person_id: member.person.get_full_name() for member in teams.members(team)}
     rota = on_call_rows.rota_of(team)
-    coming = shifts(rota, now, now + timedelta(days=14)) if rota.turns or rota.overrides else []
+    coming = on_call_rows.asked(rota, now, now + timedelta(days=14)) if rota.turns or rota.overrides else []
     return {
         "overrides": CallOverride.objects.filter(member__team=team, ends_at__gt=now),
         "coming": [(begins, [names[key] for key in people if key in names]) for begins, people in coming],

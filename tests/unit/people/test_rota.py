@@ -2,36 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
 
-from people.teams.rota import Override, Rota, Turn, shifts, who
+from people.models import CallOverride, Membership, OnCall
+from people.teams.on_call import Rota, asked, who
 
 BERLIN, AUCKLAND = ZoneInfo("Europe/Berlin"), ZoneInfo("Pacific/Auckland")
 ADA, BOB, EVE = 1, 2, 3
 MONDAY = date(2026, 3, 2)
-ALL = (Turn(ADA), Turn(BOB), Turn(EVE))
-DAYS = (Turn(ADA, time(8), time(20)), Turn(BOB, time(20), time(8)), Turn(EVE))
-HOLIDAY = Override(EVE, datetime(2026, 3, 3, 12, tzinfo=UTC), datetime(2026, 3, 4, 12, tzinfo=UTC))
-LATER = Override(BOB, datetime(2026, 3, 3, 18, tzinfo=UTC), datetime(2026, 3, 3, 20, tzinfo=UTC))
 
-NIGHT = Override(ADA, datetime(2026, 3, 3, 21, tzinfo=UTC), datetime(2026, 3, 4, 5, tzinfo=UTC))
+
+def turn(person: int, begins: time | None = None, ends: time | None = None) -> Membership:
+    return Membership(person_id=person, call_from=begins, call_until=ends)
+
+
+def override(person: int, begins: datetime, ends: datetime) -> CallOverride:
+    return CallOverride(member=turn(person), begins_at=begins, ends_at=ends)
+
+
+def rota(turns: Sequence[Membership], first: date, handover: time = time(9), weekly: bool = True) -> Rota:
+    return Rota(BERLIN, OnCall(first=first, handover=handover, weekly=weekly), turns)
+
+
+ALL = (turn(ADA), turn(BOB), turn(EVE))
+DAYS = (turn(ADA, time(8), time(20)), turn(BOB, time(20), time(8)), turn(EVE))
+HOLIDAY = override(EVE, datetime(2026, 3, 3, 12, tzinfo=UTC), datetime(2026, 3, 4, 12, tzinfo=UTC))
+LATER = override(BOB, datetime(2026, 3, 3, 18, tzinfo=UTC), datetime(2026, 3, 3, 20, tzinfo=UTC))
+
+NIGHT = override(ADA, datetime(2026, 3, 3, 21, tzinfo=UTC), datetime(2026, 3, 4, 5, tzinfo=UTC))
 
 
 def at(text: str, zone: ZoneInfo = BERLIN, fold: int = 0) -> datetime:
     return datetime.fromisoformat(text).replace(tzinfo=zone, fold=fold)
 
 
-WEEKLY, STEADY = Rota(BERLIN, ALL, MONDAY), Rota(BERLIN, ALL, MONDAY, weekly=False)
+WEEKLY, STEADY = rota(ALL, MONDAY), rota(ALL, MONDAY, weekly=False)
 BY_TIME = replace(STEADY, turns=DAYS)
-SPRING = Rota(BERLIN, ALL, date(2026, 3, 22), time(2, 30))
-AUTUMN = Rota(BERLIN, ALL, date(2026, 10, 18), time(2, 30))
+SPRING = rota(ALL, date(2026, 3, 22), time(2, 30))
+AUTUMN = rota(ALL, date(2026, 10, 18), time(2, 30))
 AWAY = replace(WEEKLY, overrides=(HOLIDAY,))
-OUT = replace(BY_TIME, turns=(Turn(ADA, time(8), time(2, 30)), Turn(BOB, time(2, 30), time(8))))
-TOGETHER = replace(WEEKLY, overrides=(HOLIDAY, replace(HOLIDAY, person_id=BOB)))
+OUT = replace(BY_TIME, turns=(turn(ADA, time(8), time(2, 30)), turn(BOB, time(2, 30), time(8))))
+TOGETHER = replace(WEEKLY, overrides=(HOLIDAY, override(BOB, HOLIDAY.begins_at, HOLIDAY.ends_at)))
 FIRST, SECOND, LAST = [ADA, BOB, EVE], [BOB, EVE, ADA], [EVE, ADA, BOB]
 CASES = {
     "before the first handover, the last of the order is first": (WEEKLY, at("2026-03-02T08:59"), LAST),
@@ -77,7 +93,7 @@ def test_who_is_on_call(case: str) -> None:
 @pytest.mark.parametrize("rota", [SPRING, AUTUMN, OUT], ids=["handover in spring", "in autumn", "by times"])
 def test_the_plan_says_of_each_moment_of_a_clock_change_who_is_asked(night: str, rota: Rota) -> None:
     begins = at(night).astimezone(UTC)
-    planned = shifts(rota, begins, begins + timedelta(hours=8))
+    planned = asked(rota, begins, begins + timedelta(hours=8))
     for minutes in range(0, 8 * 60, 5):
         moment = begins + timedelta(minutes=minutes)
         assert [people for edge, people in planned if edge <= moment][-1] == who(rota, moment)
