@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Prefetch, Q
+from django.db.models import Q
 
 from common.database import correlation
 from events.intake import ledger
@@ -89,9 +89,8 @@ def trace(correlation_id: str, user: User | None) -> Trace:
     """Return the part of the chain that `user` owns; with None, all of it. Each statement is on an index."""
     own = Q() if user is None else Q(user=user)
     chain = correlation.key_of(correlation_id)
-    effects = Effect.objects.select_related("rule", "digest")
-    happened = Event.objects.filter(own, correlation_id=chain).select_related("batch")
-    events = _first(happened.prefetch_related("history", "flow_effects", Prefetch("effects", effects)))
+    happened = Event.objects.filter(own, correlation_id=chain).with_effects()
+    events = _first(happened.prefetch_related("history", "flow_effects"))
     names = {effect.notified_in: effect.rule.name for event in events for effect in event.effects.all()}
     names.pop(None, None)
     batches = _first(Batch.objects.filter(own, Q(correlation_id=chain) | Q(id=chain)).prefetch_related("history"))

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from common.database import checks
 from common.database.triggers import refuse_unreadable
-from common.uuid7 import uuid7
+from common.models import Row
 from events.models.rule import Rule
 from events.models.topic import Topic
 from events.pure.envelope import LONGEST_ID, LONGEST_SOURCE
@@ -28,6 +28,11 @@ DIGESTS = Words(working="sending", done="sent", key="digest")
 class EventQuerySet(OwnedQuerySet["Event"]):
     def dead(self) -> EventQuerySet:
         return self.filter(state__in=DEAD_LETTERS)
+
+    def with_effects(self) -> EventQuerySet:
+        """With what followed from each, for pages and documents."""
+        effects = models.Prefetch("effects", Effect.objects.select_related("rule", "digest"))
+        return self.select_related("topic", "batch").prefetch_related(effects)
 
     def named(self, given: UUID) -> Event | None:
         """The event of this row, or with this key: pages link to both."""
@@ -83,7 +88,7 @@ class Event(Chained, Work):
         constraints = [
             *WORDS.constraints(),
             models.UniqueConstraint(fields=["user", "key"], name="event_once"),
-            models.CheckConstraint(condition=checks.instants("occurred_at"), name="event_readable_time"),
+            checks.readable("event_readable_time", "occurred_at"),
         ]
         triggers = WORDS.triggers(json=["data"])
 
@@ -168,7 +173,7 @@ class DigestAttempt(Attempt):
         triggers = DIGESTS.attempt_triggers()
 
 
-class Effect(Reasoned):
+class Effect(Reasoned, Row):
     """The effect of a rule on an event, or why there was none. Written in the transaction that settles the event."""
 
     class Outcome(models.TextChoices):
@@ -176,7 +181,6 @@ class Effect(Reasoned):
         DIGESTED = "digested"
         SILENT = "silent"
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     event = models.ForeignKey(Event, on_delete=models.CASCADE, related_name="effects", db_index=False)
     rule = models.ForeignKey(Rule, on_delete=models.CASCADE, related_name="effects", db_index=False)
     outcome = models.CharField(max_length=8, choices=Outcome.choices)

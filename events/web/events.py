@@ -6,7 +6,6 @@ from typing import NamedTuple
 from uuid import UUID
 
 from django.contrib import admin, messages
-from django.db.models import Prefetch
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -16,7 +15,7 @@ from common.database import paging
 from events.flows.incident import ACKNOWLEDGED
 from events.intake import ledger, usage
 from events.intake.trace import Row, Trace, trace
-from events.models import Effect, Event, Rule
+from events.models import Event, Rule
 from events.models.event import EventQuerySet
 from events.pure import types
 from events.pure.matching import fits_pattern
@@ -39,7 +38,7 @@ def event_list(request: PersonRequest) -> HttpResponse:
     only_dead = request.GET.get("state") == "dead"
     shown = mine.dead() if only_dead else mine
     shown = shown.filter(type=chosen) if chosen else shown if only_dead else shown.exclude(type__in=types.TO_RUNS)
-    page = paging.page(_with_effects(shown), request.GET)
+    page = paging.page(shown.with_effects(), request.GET)
     context = {
         "page": page,
         "chosen": chosen,
@@ -54,7 +53,7 @@ def event_list(request: PersonRequest) -> HttpResponse:
 
 @person_page
 def event_detail(request: PersonRequest, event_id: UUID) -> HttpResponse:
-    event = _own(_with_effects(Event.objects.for_user(request.user)).prefetch_related("history"), event_id)
+    event = _own(Event.objects.for_user(request.user).with_effects().prefetch_related("history"), event_id)
     written = json.dumps(event.data, ensure_ascii=False, indent=2)
     context = {"event": event, "data": written, "builtin": types.TYPES.get(event.type), **_heard(request, [event])}
     return render(request, "events/event_detail.html", context)
@@ -129,11 +128,6 @@ def _page_of(row: Row, reader_id: int) -> str:
     if row.kind in _OWN:
         return reverse(_OWN[row.kind], args=[row.row_id])
     return reverse("notifications:notification", args=[row.notification_id]) if row.notification_id else ""
-
-
-def _with_effects(events: EventQuerySet) -> EventQuerySet:
-    effects = Effect.objects.select_related("rule", "digest")
-    return events.select_related("batch").prefetch_related(Prefetch("effects", effects))
 
 
 def _heard(request: PersonRequest, events: Iterable[Event]) -> dict[str, set[str]]:
