@@ -9,18 +9,17 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from common.database import checks
-from common.uuid7 import uuid7
+from common.models import Row
 from people.models.owned import OwnedQuerySet
 
 
-class Lock(models.Model):
+class Lock(Row):
     """A lock of a person by its name, held until `expires_at`, an instant of the database's clock. See `leases`.
 
     `hashed` is of the token of who held it last, `fence` the number of that lease: each later one has a higher
     number. `holder` is what they call themselves.
     """
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="locks", db_index=False)
     name = models.CharField(_("name"), max_length=100)
     holder = models.CharField(_("holder"), max_length=100, blank=True)
@@ -39,9 +38,7 @@ class Lock(models.Model):
         indexes = [models.Index(fields=["expires_at"], name="lock_expired")]
         constraints = [
             models.UniqueConstraint(fields=["user", "name"], name="lock_once"),
-            models.CheckConstraint(
-                condition=checks.instants("acquired_at", "expires_at"), name="lock_readable_instants"
-            ),
+            checks.readable("lock_readable_instants", "acquired_at", "expires_at"),
         ]
 
     def __str__(self) -> str:

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from django.db.models import BooleanField, F, Func, Q
+from django.db.models import BooleanField, CheckConstraint, F, Func, Q
 
 # Instants that Python can show in any zone; PostgreSQL also has years before 1, after 9999 and "infinity".
 READABLE = (datetime(2, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC))
@@ -20,6 +20,11 @@ def instants(*always: str, nullable: tuple[str, ...] = ()) -> Q:
     for name in nullable:
         condition &= Q(**{name: None}) | Q(**{f"{name}__range": READABLE})
     return condition & Q(**{f"{name}__range": READABLE for name in always})
+
+
+def readable(name: str, *always: str, nullable: tuple[str, ...] = ()) -> CheckConstraint:
+    """The constraint of this name that its instants are `instants`."""
+    return CheckConstraint(condition=instants(*always, nullable=nullable), name=name)
 
 
 def days(field: str) -> Q:

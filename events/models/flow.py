@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from common.database import checks
 from common.database.triggers import refuse_unreadable
-from common.uuid7 import uuid7
+from common.models import DatedRow, Row
 from events.models.event import Event
 from people.models.owned import OwnedQuerySet
 from work.models import DEAD_LETTERS, Attempt, Chained, Reasoned, Words, Work
@@ -21,7 +21,7 @@ WORDS = Words(working="working", done="done", key="step")
 LONGEST_KEY = 200
 
 
-class Run(Chained, Reasoned):
+class Run(Chained, Reasoned, DatedRow):
     """One entity for which a flow decides: of a person, by a key. At most one of each is not finished.
 
     `version` is that of the flow that wrote `state`. It waits for an event of the type `waits_for`, until `wait_until`;
@@ -35,7 +35,6 @@ class Run(Chained, Reasoned):
         FINISHED = "finished", _("finished")
         STOPPED = "stopped", _("stopped")
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="runs", db_index=False)
     flow = models.CharField(_("flow"), max_length=40)
     key = models.CharField(_("key"), max_length=LONGEST_KEY)
@@ -48,7 +47,6 @@ class Run(Chained, Reasoned):
     applied = models.PositiveIntegerField(_("events"), default=0)
     begun = models.PositiveIntegerField(_("steps"), default=0)
     correlation_id = models.UUIDField(editable=False)
-    created_at = models.DateTimeField(db_default=Now(), editable=False)
     changed_at = models.DateTimeField(db_default=Now(), editable=False)
     ended_at = models.DateTimeField(null=True, blank=True)
 
@@ -71,10 +69,7 @@ class Run(Chained, Reasoned):
                 | Q(status__in=["open", "waiting", "stopped"], ended_at=None),
                 name="run_ended_when_finished",
             ),
-            models.CheckConstraint(
-                condition=checks.instants("created_at", "changed_at", nullable=("wait_until", "ended_at")),
-                name="run_readable_instants",
-            ),
+            checks.readable("run_readable_instants", "created_at", "changed_at", nullable=("wait_until", "ended_at")),
         ]
         triggers = [refuse_unreadable(json=["state", "reason_params"])]
 
@@ -150,7 +145,7 @@ class StepAttempt(Attempt):
         triggers = WORDS.attempt_triggers()
 
 
-class FlowEffect(Reasoned):
+class FlowEffect(Reasoned, Row):
     """A flow's effect of an event, or why it had none. Written in the transaction that settles the event."""
 
     class Outcome(models.TextChoices):
@@ -158,7 +153,6 @@ class FlowEffect(Reasoned):
         IGNORED = "ignored", _("ignored")
         STOPPED = "stopped", _("stopped")
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     event = models.ForeignKey(Event, on_delete=models.CASCADE, related_name="flow_effects", db_index=False)
     flow = models.CharField(_("flow"), max_length=40)
     run = models.ForeignKey(Run, on_delete=models.CASCADE, null=True, related_name="effects", db_index=False)

@@ -11,20 +11,19 @@ from django.utils.translation import gettext_lazy as _
 
 from common.database import encryption
 from common.database.triggers import refuse_unreadable
-from common.uuid7 import uuid7
+from common.models import DatedRow, Row
 from events.pure import schemes
 from people.models.owned import OwnedQuerySet
 from work.models import Reasoned
 
 
-class InboundAddress(models.Model):
+class InboundAddress(DatedRow):
     """An address whose posts become events of its person.
 
     `hashed` finds it by the secret part of its address; `sealed_secrets` holds that part (`token`) and the secret of
     its scheme (`secret`). `options` are those of `schemes.Hmac`, `fields` the expressions of an event's fields.
     """
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="inbound_addresses", db_index=False
     )
@@ -35,7 +34,6 @@ class InboundAddress(models.Model):
     options = models.JSONField(default=dict, blank=True)
     fields = models.JSONField(default=dict, blank=True)
     enabled = models.BooleanField(_("enabled"), default=True)
-    created_at = models.DateTimeField(db_default=Now(), editable=False)
 
     objects: ClassVar[models.Manager[InboundAddress]] = OwnedQuerySet.as_manager()
 
@@ -66,13 +64,12 @@ class InboundAddress(models.Model):
         return encryption.unseal_secrets(self.sealed_secrets, self.id)
 
 
-class InboundRequest(Reasoned):
+class InboundRequest(Reasoned, Row):
     """One of the last requests to an address, as it came, without the headers that hold secrets.
 
     `event_keys` are the keys of the events that it became; `reason_code` why it was refused or not fully understood.
     """
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     address = models.ForeignKey(InboundAddress, on_delete=models.CASCADE, related_name="requests", db_index=False)
     at = models.DateTimeField(db_default=Now(), editable=False)
     status = models.PositiveSmallIntegerField(_("status"))

@@ -7,11 +7,10 @@ from typing import ClassVar
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
-from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
 from common.database import checks
-from common.uuid7 import uuid7
+from common.models import DatedRow
 from people.models import User
 from people.models.owned import OwnedQuerySet
 
@@ -22,7 +21,7 @@ class RegisteredTypeQuerySet(OwnedQuerySet["RegisteredType"]):
         return self.filter(Q(user=user) | Q(user=None))
 
 
-class RegisteredType(models.Model):
+class RegisteredType(DatedRow):
     """A type with a JSON Schema for the data of its events: a person's own, or, without one, everybody's.
 
     A person's own comes before everybody's of that name. `data_schema` is the text as its author wrote it; `emitted_by`
@@ -33,7 +32,6 @@ class RegisteredType(models.Model):
         REFUSE = "refuse", _("Refuse it")
         WARN = "warn", _("Handle it, with a warning")
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         on_delete=models.CASCADE,
@@ -49,7 +47,6 @@ class RegisteredType(models.Model):
     handled_by = models.CharField(_("handled by"), max_length=200, blank=True)
     on_misfit = models.CharField(max_length=6, choices=OnMisfit.choices, default=OnMisfit.REFUSE)
     version = models.PositiveIntegerField(_("version"), default=1)
-    created_at = models.DateTimeField(db_default=Now(), editable=False)
 
     objects: ClassVar[models.Manager[RegisteredType]] = RegisteredTypeQuerySet.as_manager()
 
@@ -60,7 +57,7 @@ class RegisteredType(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["user", "name"], name="registered_type_once"),
             models.UniqueConstraint(fields=["name"], condition=Q(user=None), name="registered_type_of_all"),
-            models.CheckConstraint(condition=checks.instants("created_at"), name="registered_type_instant"),
+            checks.readable("registered_type_instant", "created_at"),
         ]
 
     def __str__(self) -> str:

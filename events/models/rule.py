@@ -78,10 +78,7 @@ class Rule(Sender):
             ),
             models.CheckConstraint(condition=Q(digest_seconds=None) | Q(digest_at=None), name="rule_one_digest"),
             models.CheckConstraint(condition=checks.json("conditions", 4), name="rule_readable_conditions"),
-            models.CheckConstraint(
-                condition=checks.instants("created_at", "updated_at", nullable=("deleted_at",)),
-                name="rule_readable_instants",
-            ),
+            checks.readable("rule_readable_instants", "created_at", "updated_at", nullable=("deleted_at",)),
             # Python cannot read PostgreSQL's 24:00; such a row would stop all rules of its person.
             models.CheckConstraint(
                 condition=Q(digest_at=None) | Q(digest_at__lte=time.max), name="rule_readable_digest_at"

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from common.database import checks
 from common.database.triggers import refuse_unreadable
-from common.uuid7 import uuid7
+from common.models import DatedRow, Row
 from people.models import User
 from people.models.owned import OwnedQuerySet
 
@@ -25,14 +25,13 @@ class TopicQuerySet(OwnedQuerySet["Topic"]):
         return self.filter(Q(is_open=True, user__is_active=True) | Q(user=user) | Q(id__in=added))
 
 
-class Topic(models.Model):
+class Topic(DatedRow):
     """A topic: its owner publishes, many subscribe. `slug` is its name in addresses, unique for its owner.
 
     `title` and `body` are what subscribers are told of an event, with `{data.x}` as in a rule. Whoever is signed in may
     subscribe to an `is_open` one; to others, only whom the owner adds. `version` grows with every edit.
     """
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="topics", db_index=False)
     slug = models.SlugField(_("slug"), max_length=50, db_index=False)
     name = models.CharField(_("name"), max_length=80)
@@ -41,7 +40,6 @@ class Topic(models.Model):
     body = models.TextField(_("body"), blank=True, default="{data.body}")
     is_open = models.BooleanField(default=False)
     version = models.PositiveIntegerField(_("version"), default=1)
-    created_at = models.DateTimeField(db_default=Now(), editable=False)
 
     objects: ClassVar[models.Manager[Topic]] = TopicQuerySet.as_manager()
 
@@ -52,7 +50,7 @@ class Topic(models.Model):
         indexes = [models.Index(fields=["-id"], condition=Q(is_open=True), name="topic_open")]
         constraints = [
             models.UniqueConstraint(fields=["user", "slug"], name="topic_once"),
-            models.CheckConstraint(condition=checks.instants("created_at"), name="topic_readable_instant"),
+            checks.readable("topic_readable_instant", "created_at"),
         ]
 
     def __str__(self) -> str:
@@ -64,7 +62,7 @@ class SubscriptionQuerySet(OwnedQuerySet["Subscription"]):
         return self.filter(left_at=None)
 
 
-class Subscription(models.Model):
+class Subscription(Row):
     """A subscriber of a topic's events: on `channel_ids`, or, where that is empty, on all of their usable channels.
 
     An event's audience are those who joined before it was recorded and have not left. Who leaves keeps the row, so that
@@ -73,7 +71,6 @@ class Subscription(models.Model):
     and it counts as a subscriber.
     """
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     topic = models.ForeignKey(Topic, on_delete=models.CASCADE, related_name="subscriptions", db_index=False)
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, null=True, related_name="subscriptions", db_index=False

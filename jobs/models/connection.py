@@ -11,7 +11,6 @@ from django.db.models.functions import Coalesce, Now
 from django.utils.translation import gettext_lazy as _
 
 from common.database.triggers import refuse_unreadable
-from common.uuid7 import uuid7
 from jobs import connections
 from notifications.models.channel import Sealed
 from people.models.owned import OwnedQuerySet
@@ -51,7 +50,6 @@ class Connection(Sealed):
     refuses for its secret disables it; `failing_code` says why. `version` grows with every edit.
     """
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="connections", db_index=False
     )
@@ -68,7 +66,6 @@ class Connection(Sealed):
     disabled_at = models.DateTimeField(null=True, editable=False)
     removed_at = models.DateTimeField(null=True, editable=False)
     version = models.PositiveIntegerField(_("version"), default=1, db_default=1, editable=False)
-    created_at = models.DateTimeField(db_default=Now(), editable=False)
 
     objects: ClassVar[models.Manager[Connection]] = ConnectionQuerySet.as_manager()
 

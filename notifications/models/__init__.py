@@ -3,8 +3,7 @@
 Every change of a delivery's state is a verb in `deliveries/`; nothing else writes `state`.
 """
 
-from notifications.models.board import BoardMessage
 from notifications.models.change import Change, FeedPosition, Follower
 from notifications.models.channel import Channel, Sender, SenderQuerySet, sort_channels
 from notifications.models.delivery import Attempt, DailyTotal, Delivery
-from notifications.models.notification import Notification
+from notifications.models.notification import BoardMessage, Notification

@@ -18,7 +18,7 @@ from django.utils.translation import gettext, gettext_lazy as _
 
 from common.database import checks, encryption
 from common.database.triggers import refuse_unreadable
-from common.uuid7 import uuid7
+from common.models import DatedRow
 from notifications import providers
 from notifications.messages.change_types import STATUS
 from notifications.messages.message import Destination
@@ -50,19 +50,17 @@ class SenderQuerySet(OwnedQuerySet[Sends]):
         return self.prefetch_related(models.Prefetch("channels", Channel.objects.filter(removed_at=None)))
 
 
-class Sender(models.Model):
+class Sender(DatedRow):
     """A row that sends to `channels`. `channel_order`: their ids, in the order of the tries; empty: all at once.
 
     Deleting is soft, and can be undone. `version` grows with every edit: an editor cannot overwrite another's change
     unseen.
     """
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     channels: Any
     channel_order = ArrayField(models.UUIDField(), default=list, db_default=[], blank=True)
     version = models.PositiveIntegerField(_("version"), default=1)
     deleted_at = models.DateTimeField(null=True, blank=True, editable=False)
-    created_at = models.DateTimeField(db_default=Now(), editable=False)
     updated_at = models.DateTimeField(db_default=Now(), editable=False)
 
     class Meta:
@@ -139,10 +137,9 @@ class ChannelQuerySet(OwnedQuerySet["Channel"]):
         return self.filter(Q(link_id=link_id) | Q(id=link_id, link_id=None))
 
 
-class Sealed(models.Model):
+class Sealed(DatedRow):
     """A place to send to or read from: `address` for its owner's eyes, and secrets, which are stored as ciphertext."""
 
-    id: Any
     address: Any
     sealed_secrets: Any
 
@@ -196,7 +193,6 @@ class Channel(Sealed):
         HOURS = 21_600, _("6 hours")
         DAY = 86_400, _("1 day")
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="channels")
     provider = models.CharField(max_length=32)
     label = models.CharField(_("label"), max_length=80)
@@ -212,7 +208,6 @@ class Channel(Sealed):
     # empty: the provider's policy decides
     give_up_after = models.PositiveIntegerField(choices=GiveUp.choices, null=True, blank=True, editable=False)
     use_for_new = models.BooleanField(db_default=False, default=False, editable=False)  # chosen in new reminders, rules
-    created_at = models.DateTimeField(db_default=Now(), editable=False)
     verified_at = models.DateTimeField(null=True, blank=True)
     disabled_at = models.DateTimeField(null=True, blank=True)
     disabled_code = models.CharField(max_length=32, db_default="", blank=True, editable=False)
@@ -254,12 +249,10 @@ class Channel(Sealed):
                 name="channel_readable_address",
             ),
             # One row that Python cannot read would break whole pages, and the notices of everybody.
-            models.CheckConstraint(
-                condition=checks.instants(
-                    "created_at",
-                    nullable=("verified_at", "disabled_at", "failing_since", "unsubscribed_at", "removed_at"),
-                ),
-                name="channel_readable_instants",
+            checks.readable(
+                "channel_readable_instants",
+                "created_at",
+                nullable=("verified_at", "disabled_at", "failing_since", "unsubscribed_at", "removed_at"),
             ),
         ]
 

@@ -18,11 +18,12 @@ from django.utils.translation import gettext_lazy as _, pgettext_lazy
 
 from common.database.storage import BUSY
 from common.database.triggers import refuse_unreadable
+from common.models import DatedRow
 from common.uuid7 import uuid7
 from notifications.messages import markup
 from notifications.messages.change_types import STATUS
 from notifications.messages.text import as_html
-from notifications.models.channel import sort_channels
+from notifications.models.channel import Channel, sort_channels
 from people.models.owned import OwnedQuerySet
 from work.models import Chained
 from work.reasons import sentence
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from notifications.models.delivery import Delivery
 
 
-class Notification(Chained):
+class Notification(Chained, DatedRow):
     """A message to one person: subject and body as sent.
 
     `batch_id` is the id of its cause (an occurrence, an event), the same for all that it caused; unique with the
@@ -91,7 +92,6 @@ class Notification(Chained):
         FAILED = "failed", pgettext_lazy("outcome", "failed")
         DROPPED = "dropped", pgettext_lazy("outcome", "dropped")
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     batch_id = models.UUIDField(_("batch id"), default=uuid7, editable=False)
     # Empty: its batch's id.
     correlation_id = models.UUIDField(null=True, editable=False)
@@ -134,7 +134,6 @@ class Notification(Chained):
     # The code of why what is still being sent of it is not tried again: its reminder was paused or deleted meanwhile.
     withdrawn = models.CharField(max_length=32, db_default="", editable=False)
     outcome = models.CharField(max_length=7, choices=Outcome.choices, db_default=Outcome.OPEN, editable=False)
-    created_at = models.DateTimeField(db_default=Now(), editable=False)
 
     team: str = ""
     """Of what a member of a team got, the team's name; see `members.name_teams`."""
@@ -228,3 +227,36 @@ class Notification(Chained):
     def wanted(self) -> int:
         """The number of its deliveries that nobody cancelled."""
         return sum(delivery.state != "cancelled" for delivery in self.deliveries.all())
+
+
+class BoardMessage(models.Model):
+    """Ids of a board grow in the order of their commits, because `boards.post` holds the board's lock.
+
+    `author` is the name of the person or program that wrote it. What a delivery brought has none, but the delivery and
+    its notification, which people answer and retention deletes: the text is here, too.
+    """
+
+    id: int
+    board = models.ForeignKey(Channel, on_delete=models.CASCADE, related_name="board_messages", db_index=False)
+    delivery_id = models.UUIDField(null=True, editable=False)
+    notification = models.ForeignKey(
+        Notification, models.DO_NOTHING, null=True, related_name="+", db_index=False, db_constraint=False
+    )
+    author = models.CharField(_("author"), max_length=150, blank=True)
+    text = models.TextField()
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    class Meta:
+        verbose_name = _("message on a board")
+        verbose_name_plural = _("messages on boards")
+        ordering = ["-id"]
+        indexes = [models.Index(fields=["board", "id"], name="boardmessage_of_board")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["delivery_id"], condition=Q(delivery_id__isnull=False), name="boardmessage_once"
+            )
+        ]
+        triggers = [refuse_unreadable("created_at")]
+
+    def __str__(self) -> str:
+        return f"{self.id} of {self.board_id}"

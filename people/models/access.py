@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
 from common.database.triggers import refuse_unreadable
-from common.uuid7 import uuid7
+from common.models import DatedRow, Row
 from people.models.user import User
 
 MOST_OF_AGENT = 200  # characters of what a browser says of itself
@@ -28,14 +28,13 @@ class Code(models.Model):
     tries = models.PositiveSmallIntegerField(default=0)
 
 
-class ApiToken(models.Model):
+class ApiToken(DatedRow):
     """A bearer token of the HTTP API. Only its hash is stored; `prefix` is its readable beginning. See `tokens`.
 
     `made_by_id` is the token that made it; null: a person did, on the settings page. Of a team's token, `member` is the
     person in whose name it acts: it is valid as long as they are a member.
     """
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="api_tokens")
     label = models.CharField(max_length=80)
     scopes = ArrayField(models.CharField(max_length=16))
@@ -51,7 +50,6 @@ class ApiToken(models.Model):
     )
     prefix = models.CharField(max_length=16, editable=False)
     hashed = models.CharField(max_length=64, unique=True, editable=False)
-    created_at = models.DateTimeField(db_default=Now(), editable=False)
     expires_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
     last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
@@ -83,17 +81,15 @@ class SecondFactor(Authenticator):  # type: ignore[misc]  # allauth ships no typ
         triggers = [refuse_unreadable("created_at", "last_used_at", objects=["data"])]
 
 
-class CalendarFeed(models.Model):
+class CalendarFeed(DatedRow):
     """The secret address at which calendars read a person's reminders. See `schedules.agenda.feed`.
 
     `hashed` finds it by the secret part of its address (`token`), which `sealed_secrets` holds to show it again.
     """
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user = models.OneToOneField(User, on_delete=models.CASCADE, related_name="calendar_feed")
     hashed = models.CharField(max_length=64, unique=True, editable=False)
     sealed_secrets = models.TextField(editable=False)
-    created_at = models.DateTimeField(db_default=Now(), editable=False)
 
     class Meta:
         triggers = [refuse_unreadable("created_at")]
@@ -117,10 +113,9 @@ class Session(AbstractBaseSession):
         return import_module(settings.SESSION_ENGINE).SessionStore
 
 
-class AddressChange(models.Model):
+class AddressChange(Row):
     """A change of a person's primary address that a link can undo. See `address_undo`."""
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
     old_email = models.EmailField()
     new_email = models.EmailField()
@@ -131,7 +126,7 @@ class AddressChange(models.Model):
         triggers = [refuse_unreadable("at", "undone_at")]
 
 
-class SecurityEvent(models.Model):
+class SecurityEvent(Row):
     """Something that matters for the security of an account or of the installation. See `security_log`.
 
     `user` is the person it is about; null where nobody knows. `detail` holds ids, codes and addresses, no secrets.
@@ -169,7 +164,6 @@ class SecurityEvent(models.Model):
         TEAM_LEFT = "team-left", gettext_lazy("No longer a member of a team")
         TEAM_ROLE = "team-role", gettext_lazy("Role in a team changed")
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     at = models.DateTimeField(db_default=Now(), editable=False)
     type = models.CharField(gettext_lazy("type"), max_length=20, choices=Type.choices)
     # Without a constraint: recording a wrong password must not wait for the account's row.

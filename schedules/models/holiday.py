@@ -8,20 +8,18 @@ from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
-from django.db.models.functions import Now
 
 from common.database import checks
-from common.uuid7 import uuid7
+from common.models import DatedRow
 from people.models.owned import OwnedQuerySet
 
 
-class Holiday(models.Model):
+class Holiday(DatedRow):
     """A time in which a person's own reminders send nothing: from `first` to `last`, dates on the clock of their zone.
 
     `tags`: only reminders that have one of these; empty: all. `ended_at` is when its person ended it early.
     """
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="holidays", db_index=False
     )
@@ -31,7 +29,6 @@ class Holiday(models.Model):
     note = models.CharField(max_length=200, blank=True)
     urgent_rings = models.BooleanField(default=True)
     ended_at = models.DateTimeField(null=True, blank=True, editable=False)
-    created_at = models.DateTimeField(db_default=Now(), editable=False)
 
     objects: ClassVar[models.Manager[Holiday]] = OwnedQuerySet.as_manager()
 
@@ -43,9 +40,7 @@ class Holiday(models.Model):
                 condition=Q(first__gte="1900-01-01", last__gte=models.F("first"), last__lt="9000-01-01"),
                 name="holiday_in_order",
             ),
-            models.CheckConstraint(
-                condition=checks.instants("created_at", nullable=("ended_at",)), name="holiday_readable_instants"
-            ),
+            checks.readable("holiday_readable_instants", "created_at", nullable=("ended_at",)),
         ]
 
     def __str__(self) -> str:

@@ -192,13 +192,11 @@ class Schedule(Sender):
             ),
             models.CheckConstraint(condition=Q(misfire__in=["latest", "all", "skip"]), name="schedule_known_misfire"),
             # One row that Python cannot read would break whole pages, and the batch that it is fired with.
-            models.CheckConstraint(
-                condition=checks.instants(
-                    "created_at",
-                    "updated_at",
-                    nullable=("starts_at", "ends_at", "next_fire_at", "snoozed_until", "last_fired_at", "deleted_at"),
-                ),
-                name="schedule_readable_instants",
+            checks.readable(
+                "schedule_readable_instants",
+                "created_at",
+                "updated_at",
+                nullable=("starts_at", "ends_at", "next_fire_at", "snoozed_until", "last_fired_at", "deleted_at"),
             ),
             models.CheckConstraint(condition=checks.json("rule", 8), name="schedule_readable_rule"),
             models.CheckConstraint(condition=checks.json("data", 40), name="schedule_readable_data"),

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from common.uuid7 import uuid7
+from common.models import Row
 from people.models import User
 from people.models.owned import OwnedQuerySet
 from watches.models.watch import Watch
@@ -25,10 +25,9 @@ class BadgeQuerySet(OwnedQuerySet["Badge"]):
         return self.filter(Q(watch=None) | Q(watch__deleted_at=None), user=user)
 
 
-class Badge(models.Model):
+class Badge(Row):
     """The state of a watch, or of all watches with a tag, at a secret address. A new `token` is a new address."""
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     watch = models.ForeignKey(Watch, on_delete=models.CASCADE, related_name="+", null=True, db_index=False)
     tag = models.CharField(max_length=30, blank=True)

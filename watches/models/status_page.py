@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
 from common.database import checks
-from common.uuid7 import uuid7
+from common.models import Row
 from people.models.owned import OwnedQuerySet
 from watches.models.badge import new_token
 from watches.models.watch import Watch
@@ -24,13 +24,12 @@ class StatusPageQuerySet(OwnedQuerySet["StatusPage"]):
         return self.select_related("user").filter(slug=slug, enabled=True, user__is_active=True).first()
 
 
-class StatusPage(models.Model):
+class StatusPage(Row):
     """Chosen watches by their names, and incidents in the words of its owner. Strangers see it while it is `enabled`.
 
     Its address ends with `slug`: a secret one, or a word that its owner chose.
     """
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     title = models.CharField(_("title"), max_length=80)
     slug = models.SlugField(max_length=50, unique=True, default=new_token)
@@ -51,10 +50,9 @@ class StatusPage(models.Model):
         return f"{settings.BASE_URL}/status/{self.slug}/"
 
 
-class PublicIncident(models.Model):
+class PublicIncident(Row):
     """An incident as a status page shows it; over once it has `ended_at`."""
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     page = models.ForeignKey(StatusPage, on_delete=models.CASCADE, related_name="incidents", db_index=False)
     title = models.CharField(_("title"), max_length=120)
     text = models.TextField(blank=True, max_length=4_000)
@@ -65,12 +63,7 @@ class PublicIncident(models.Model):
     class Meta:
         ordering = ["-began_at"]
         indexes = [models.Index(fields=["page", "-began_at"], name="public_incident_of_page")]
-        constraints = [
-            models.CheckConstraint(
-                condition=checks.instants("began_at", "updated_at", nullable=("ended_at",)),
-                name="public_incident_readable",
-            )
-        ]
+        constraints = [checks.readable("public_incident_readable", "began_at", "updated_at", nullable=("ended_at",))]
 
     def __str__(self) -> str:
         return self.title
@@ -79,13 +72,12 @@ class PublicIncident(models.Model):
 WORDS = Words(working="sending", done="sent", key="mail")
 
 
-class Subscriber(models.Model):
+class Subscriber(Row):
     """An address, which gets incidents once its reader has confirmed it, until `expires_at`.
 
     With neither `confirmed_at` nor `expires_at`, its reader refused. Who unsubscribes has no row.
     """
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     page = models.ForeignKey(StatusPage, on_delete=models.CASCADE, related_name="subscribers", db_index=False)
     address = models.EmailField()
     confirmed_at = models.DateTimeField(null=True)
@@ -99,9 +91,7 @@ class Subscriber(models.Model):
         ]
         constraints = [
             models.UniqueConstraint(fields=["page", "address"], name="subscriber_once"),
-            models.CheckConstraint(
-                condition=checks.instants(nullable=("confirmed_at", "expires_at")), name="subscriber_readable"
-            ),
+            checks.readable("subscriber_readable", nullable=("confirmed_at", "expires_at")),
         ]
 
     def __str__(self) -> str:

@@ -18,7 +18,7 @@ from django.utils.translation import gettext_lazy as _
 from common.database import checks
 from common.database.storage import BUSY
 from common.database.triggers import update_of
-from common.uuid7 import uuid7
+from common.models import Row
 from notifications.models import Channel, Sender, SenderQuerySet
 from schedules import rules
 
@@ -134,18 +134,14 @@ class Watch(Sender):
                 | (~Q(kind="since") & Q(rule__isnull=False, period=None)),
                 name="watch_has_rule",
             ),
-            models.CheckConstraint(
-                condition=checks.instants(
-                    "created_at",
-                    "updated_at",
-                    "state_since",
-                    nullable=("starts_at", "ends_at", "deadline", "last_ping_at", "deleted_at", "minute"),
-                ),
-                name="watch_readable_instants",
+            checks.readable(
+                "watch_readable_instants",
+                "created_at",
+                "updated_at",
+                "state_since",
+                nullable=("starts_at", "ends_at", "deadline", "last_ping_at", "deleted_at", "minute"),
             ),
-            models.CheckConstraint(
-                condition=checks.instants(nullable=("counted_from",)), name="watch_readable_counted_from"
-            ),
+            checks.readable("watch_readable_counted_from", nullable=("counted_from",)),
             models.CheckConstraint(condition=Q(rule=None) | checks.json("rule", 8), name="watch_readable_rule"),
             models.CheckConstraint(condition=checks.days("excluded"), name="watch_readable_excluded"),
             models.CheckConstraint(condition=checks.instants_of("slots"), name="watch_readable_slots"),
@@ -199,7 +195,7 @@ class Watch(Sender):
         return "late" if is_late else self.state
 
 
-class Ping(models.Model):
+class Ping(Row):
     """One of the last 100 pings of a watch, and the queue of what is to be told of them.
 
     `output` is the beginning of what was sent, `size` all of it in bytes. One that starts a run is open until the run
@@ -214,7 +210,6 @@ class Ping(models.Model):
         FAIL = "fail", _("failure")
         LOG = "log", _("log")
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     watch = models.ForeignKey(Watch, on_delete=models.CASCADE, related_name="pings", db_index=False)
     number = models.BigIntegerField()
     kind = models.CharField(_("kind"), max_length=8, choices=Kind.choices)
@@ -243,9 +238,7 @@ class Ping(models.Model):
         ]
         constraints = [
             models.UniqueConstraint(fields=["watch", "number"], name="ping_once"),
-            models.CheckConstraint(
-                condition=checks.instants("at", nullable=("slow_at", "missed_at")), name="ping_readable_instants"
-            ),
+            checks.readable("ping_readable_instants", "at", nullable=("slow_at", "missed_at")),
         ]
 
     def __str__(self) -> str:
