@@ -26,7 +26,7 @@ api.add_decorator(partial(calls.handle, parameters=api.parameters, deprecation=a
 calls.add_error_handlers(api)
 for prefix, router in (
     ("/me", "me.router"),
-    ("/me/tokens", "tokens.router"),
+    ("/me/tokens", "me.tokens_router"),
     ("/teams", "teams.router"),
     ("/changes", "changes.router"),
     ("/status-webhooks", "status_webhooks.router"),

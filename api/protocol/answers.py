@@ -72,6 +72,14 @@ def fields_of(model: type[BaseModel], row: Any, **others: Any) -> dict[str, Any]
     return result
 
 
+Show = type[BaseModel] | Callable[[Any], Any]
+"""The document of a row, or what makes it."""
+
+
+def shown(show: Show, row: Any) -> Any:
+    return fields_of(show, row) if isinstance(show, type) else show(row)
+
+
 def documents(model: type[BaseModel], rows: Iterable[Any]) -> list[dict[str, Any]]:
     return [fields_of(model, row) for row in rows]
 

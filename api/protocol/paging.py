@@ -1,7 +1,6 @@
 """Pages of a list: an opaque, signed cursor, and a `Link` header."""
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
@@ -10,15 +9,13 @@ from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse, QueryDict
 from pydantic import BaseModel, Field
 
-from api.protocol.answers import answer, fields_of, to_json
+from api.protocol.answers import Show, answer, shown, to_json
 from api.protocol.problems import FieldError, Problem, invalid
 from common.database import paging as windows
 
 T = TypeVar("T")
 Row = TypeVar("Row", bound=Model)
 Rows = TypeVar("Rows", bound=QuerySet[Any])
-Show = type[BaseModel] | Callable[[Row], Any]
-"""The document of a row, or what makes it."""
 
 SIZE = 50
 LARGEST = 200
@@ -44,7 +41,7 @@ def answer_page(
     rows: QuerySet[Row],
     request: HttpRequest,
     page: PageParameters,
-    show: Show[Row],
+    show: Show,
     *,
     by: str = "",
     among: QuerySet[Row] | None = None,
@@ -55,13 +52,12 @@ def answer_page(
     With `among`, a page may be short and have a next. `beside` reads what `show` needs beside the rows of a chunk. No
     further chunk is read once the page has `_LONG_PAGE` characters: an item can have 128 KiB.
     """
-    show_row = partial(fields_of, show) if isinstance(show, type) else show
     items: list[str] = []
     last = _start(page, request, by)
     while True:
         chunk = windows.page(rows, QueryDict(f"before={quote(last)}"), min(SIZE, page.limit - len(items)), by, among)
         beside(chunk.rows)
-        items += [to_json(show_row(row)) for row in chunk.rows]
+        items += [to_json(shown(show, row)) for row in chunk.rows]
         last = QueryDict(chunk.older.removeprefix("?")).get("before", "")
         if not last or chunk.is_cut or len(items) >= page.limit or sum(map(len, items)) >= _LONG_PAGE:
             break

@@ -12,7 +12,7 @@ from django.core.exceptions import ValidationError
 from django.forms import BaseForm
 from django.http import HttpResponse
 
-from api.protocol.answers import to_json
+from api.protocol.answers import Show, shown, to_json
 from api.protocol.fields import FormBody, Replacement
 from api.protocol.words import MOST_ERRORS, UNKNOWN, FieldError as FieldError
 
@@ -163,18 +163,18 @@ def _refuse(*_: object) -> None:
     raise ValidationError("")
 
 
-def require_unchanged(body: Replacement, current: Callable[[], Mapping[str, Any]]) -> None:
-    """Refuse members that are not fields of the body, unless they are as in the current answer."""
+def require_unchanged(body: Replacement, show: Show, row: Any) -> None:
+    """Refuse members that are not fields of the body, unless they are as in the answer that shows the row."""
     if not (others := body.model_extra):
         return
-    shown = json.loads(to_json(current()))
+    current = json.loads(to_json(shown(show, row)))
     body.refuse(
         *(
             FieldError(name, "This cannot be changed here. Leave it out, or send it as you have read it.", "read_only")
-            if name in shown
+            if name in current
             else FieldError(name[:100], str(UNKNOWN), "extra_forbidden")
             for name, value in others.items()
-            if name not in shown or value != shown[name]
+            if name not in current or value != current[name]
         )
     )
 

@@ -10,7 +10,7 @@ from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 
-from api.protocol.answers import answer
+from api.protocol.answers import Show, answer, shown
 from api.protocol.problems import Problem
 
 Row = TypeVar("Row", bound=Model)
@@ -23,23 +23,21 @@ def etag(version: int | str) -> str:
     return f'"{version}"'
 
 
-def show(document: Callable[[Any], dict[str, Any]], row: Any, status: int = 200, **headers: str) -> HttpResponse:
+def show(document: Show, row: Any, status: int = 200, **headers: str) -> HttpResponse:
     """The document of a row that has a `version`, which is its `ETag`."""
-    return answer(document(row), status, ETag=etag(row.version), **headers)
+    return answer(shown(document, row), status, ETag=etag(row.version), **headers)
 
 
-def own(request: HttpRequest, rows: QuerySet[Row], show: Callable[[Row], dict[str, Any]], **which: Any) -> Row:
+def own(request: HttpRequest, rows: QuerySet[Row], show: Show, **which: Any) -> Row:
     """The row, for a change at the version of `If-Match`. Raises Http404 and a 412 problem."""
     result: Any = get_object_or_404(rows, **which)
     if request.method != "GET":
-        require(request, result.version, lambda: show(result))
+        require(request, result.version, lambda: shown(show, result))
     return result
 
 
 @contextmanager
-def locked(
-    request: HttpRequest, rows: QuerySet[Row], show: Callable[[Row], dict[str, Any]], **which: Any
-) -> Iterator[Row]:
+def locked(request: HttpRequest, rows: QuerySet[Row], show: Show, **which: Any) -> Iterator[Row]:
     """As `own`, locked in a transaction."""
     with transaction.atomic():
         yield own(request, rows.select_for_update(no_key=True), show, **which)

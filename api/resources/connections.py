@@ -1,6 +1,5 @@
 """Connections: list, add, read, change, check and remove them. No answer has their secrets."""
 
-from functools import partial
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -72,10 +71,6 @@ class ConnectionDocument(BaseModel):
     created_at: Instant
 
 
-document = partial(fields_of, ConnectionDocument)
-_show = partial(versions.show, document)
-
-
 class ConnectionKindDocument(BaseModel):
     kind: str = of("name", "Its code: the `kind` of a connection.")
     label: str
@@ -89,7 +84,7 @@ def list_connections(
 ) -> HttpResponse:
     """Newest first, without their secrets."""
     result = paging.narrowed(Connection.objects.for_user(request.auth.user), kind=kind)
-    return paging.answer_page(result, request, page, document)
+    return paging.answer_page(result, request, page, ConnectionDocument)
 
 
 @router.get("/kinds", response=paging.Page[ConnectionKindDocument], summary="List the kinds of connection")
@@ -108,29 +103,35 @@ def add_connection(request: ApiRequest, body: NewConnection) -> HttpResponse:
     form = ConnectionForm(request.auth.user, kind, {**body.fields, "label": body.label})
     # The answer to an Idempotency-Key is kept in the transaction of the operation.
     made = _save(body, form, ask=HEADER not in request.headers)
-    return _show(made, 201, Location=f"{request.path}/{made.id}")
+    return versions.show(ConnectionDocument, made, 201, Location=f"{request.path}/{made.id}")
 
 
 @router.get("/{uuid:connection_id}", response=ConnectionDocument, summary="Read a connection")
 def read_connection(request: ApiRequest, connection_id: UUID) -> HttpResponse:
     """`ETag` is the version of what you may change."""
-    return _show(_own(request, connection_id))
+    return versions.show(ConnectionDocument, _own(request, connection_id))
 
 
 @router.patch("/{uuid:connection_id}", response=ConnectionDocument, summary="Change a connection")
 def change_connection(request: ApiRequest, connection_id: UUID, body: ConnectionPatch) -> HttpResponse:
     """Fields that are not given stay as they are. Its reminders use what is new."""
     result = _own(request, connection_id)
-    require_unchanged(body, lambda: document(result))
+    require_unchanged(body, ConnectionDocument, result)
     if (kind := connections.find(result.kind)) is None:
         raise conflict("This installation has no such kind of connection.")
     fields = body.fields if "fields" in body.model_fields_set else {}
     refuse_unknown(body, fields, kind.form.base_fields)
     typed = changed_fields(kind.form_initial(result.readable_destination()), fields)
     label = body.label if "label" in body.model_fields_set else result.label
-    if not body.wrong and label == result.label and fields.items() <= document(result)["fields"].items():
-        return _show(result)
-    return _show(_save(body, ConnectionForm(request.auth.user, kind, {**typed, "label": label}, result)))
+    if (
+        not body.wrong
+        and label == result.label
+        and fields.items() <= fields_of(ConnectionDocument, result)["fields"].items()
+    ):
+        return versions.show(ConnectionDocument, result)
+    return versions.show(
+        ConnectionDocument, _save(body, ConnectionForm(request.auth.user, kind, {**typed, "label": label}, result))
+    )
 
 
 @router.delete("/{uuid:connection_id}", response={204: None}, summary="Remove a connection")
@@ -147,7 +148,7 @@ def check_connection(request: ApiRequest, connection_id: UUID) -> HttpResponse:
         changes.check(result)
     except NotPossible as refusal:
         raise too_many_checks("It was not checked.", refusal) from None
-    return _show(_own(request, connection_id))
+    return versions.show(ConnectionDocument, _own(request, connection_id))
 
 
 def _fields(connection: Connection) -> dict[str, Any]:
@@ -156,7 +157,7 @@ def _fields(connection: Connection) -> dict[str, Any]:
 
 
 def _own(request: ApiRequest, connection_id: UUID) -> Connection:
-    return versions.own(request, Connection.objects.for_user(request.auth.user), document, id=connection_id)
+    return versions.own(request, Connection.objects.for_user(request.auth.user), ConnectionDocument, id=connection_id)
 
 
 def _save(body: FormBody, form: ConnectionForm, *, ask: bool = True) -> Connection:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -14,7 +13,7 @@ from pydantic import BaseModel, Field
 
 from api.protocol import paging, versions
 from api.protocol.access import ApiRequest, Bearer
-from api.protocol.answers import documents, fields_of, of
+from api.protocol.answers import documents, of
 from api.protocol.fields import FormBody, Instant, Partial, Replacement, limited, one_of, shows
 from api.protocol.problems import Problem, require_unchanged, require_valid
 from api.resources.event_bodies import Type
@@ -69,10 +68,6 @@ class EventTypeDocument(BaseModel):
     created_at: Instant
 
 
-document = partial(fields_of, EventTypeDocument)
-_show = partial(versions.show, document)
-
-
 @router.get("", response=paging.Page[EventTypeDocument], summary="List registered types")
 def list_event_types(request: ApiRequest, page: Query[paging.PageParameters]) -> HttpResponse:
     """Newest first: yours, and those for everybody. Yours comes before everybody's of the same name."""
@@ -123,7 +118,7 @@ def create_event_type(request: ApiRequest, body: EventTypeBody) -> HttpResponse:
     if body.is_for_everybody and not type_form.may_register_for_all(request.auth.user):
         raise _staff_only()
     type = make(request.auth.user, body)
-    return _show(type, 201, Location=f"{request.path}/{type.id}")
+    return versions.show(EventTypeDocument, type, 201, Location=f"{request.path}/{type.id}")
 
 
 def make(user: User, body: EventTypeBody) -> RegisteredType:
@@ -136,7 +131,7 @@ def make(user: User, body: EventTypeBody) -> RegisteredType:
 @router.get("/{uuid:event_type_id}", response=EventTypeDocument, summary="Read a registered type")
 def read_event_type(request: ApiRequest, event_type_id: UUID) -> HttpResponse:
     """`ETag` is its version: send it as `If-Match` with a change."""
-    return _show(get_object_or_404(_seen(request), id=event_type_id))
+    return versions.show(EventTypeDocument, get_object_or_404(_seen(request), id=event_type_id))
 
 
 @router.patch("/{uuid:event_type_id}", response=EventTypeDocument, summary="Change a registered type")
@@ -144,14 +139,14 @@ def change_event_type(request: ApiRequest, event_type_id: UUID, body: EventTypeP
     """Fields that are not given stay as they are. Events are checked against the schema that is stored when they come,
     and again when they are handled."""
     with _changing(request, event_type_id) as type:
-        require_unchanged(body, lambda: document(type))
+        require_unchanged(body, EventTypeDocument, type)
         given = body.model_dump(exclude_unset=True)
         if given.get("data_schema") == object_of(type.data_schema):
             del given["data_schema"]  # the text stays as it was typed
         stored = {name: getattr(type, name) for name in EventTypePatch.model_fields}
         form = TypeForm(stored | given, request.auth.user, type)
         require_valid(body, form)
-        return _show(edit_form.save(form))
+        return versions.show(EventTypeDocument, edit_form.save(form))
 
 
 @router.delete("/{uuid:event_type_id}", response={204: None}, summary="Delete a registered type")
@@ -168,7 +163,7 @@ def _seen(request: ApiRequest) -> QuerySet[RegisteredType]:
 @contextmanager
 def _changing(request: ApiRequest, event_type_id: UUID) -> Iterator[RegisteredType]:
     """Raises problems 403, 404 and 412."""
-    with versions.locked(request, _seen(request), document, id=event_type_id) as type:
+    with versions.locked(request, _seen(request), EventTypeDocument, id=event_type_id) as type:
         if type.is_for_everybody and not type_form.may_register_for_all(request.auth.user):
             raise _staff_only()
         yield type

@@ -1,39 +1,97 @@
 """Events: publish them, list and read them, and see what followed."""
 
+import json
 import re
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import wraps
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Prefetch, QuerySet
-from django.http import Http404, HttpResponse
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from ninja import Query, Router
 from ninja.decorators import decorate_view
 from pydantic import BaseModel, Field
 
-from api.protocol import paging
+from api.protocol import paging, parser
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, documents, fields_of, of
-from api.protocol.fields import Instant, Search, one_of
+from api.protocol.fields import Instant, Search, one_of, read_instant
 from api.protocol.problems import FieldError, conflict, invalid
-from api.resources import cloud_events
 from api.resources.dead_letters import Discard, one_line
 from api.resources.event_bodies import EventsBody
 from api.resources.notifications import ReasonDocument, reason_of
 from api.resources.schedules.documents import AudienceDocument, audience_of, may_not_announce
+from common.parsing import strict_json
 from events.intake import ledger, registered
 from events.models import Digest, Effect, Event, Topic
-from events.pure import types
-from events.pure.cloud_events import key as cloud_event_key
+from events.pure import cloud_events, types
+from events.pure.cloud_events import BATCH, STRUCTURED, Malformed
 from events.pure.envelope import ID, Envelope
 from events.pure.types import Misfit
 from jobs.batches import audiences
 from schedules.inputs.audience_form import MOST_UNCONFIRMED
 
 router = Router(tags=["events"], auth=Bearer("events"))
+
+
+Run = Callable[..., HttpResponse]
+
+
+def _takes_cloud_events(run: Run) -> Run:
+    """Let an operation whose body is `EventsBody` take CloudEvents, too."""
+
+    @wraps(run)
+    def view(request: ApiRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        request.takes_odd_numbers = True
+        if (mode := _mode(request)) is not None:
+            request._body = json.dumps(_body(request, mode), ensure_ascii=False, separators=(",", ":")).encode()
+            request.content_type, request.content_params = "application/json", {}
+        return run(request, *args, **kwargs)
+
+    return view
+
+
+def _mode(request: HttpRequest) -> str | None:
+    return cloud_events.mode(request.headers.get("Content-Type", ""), _headers(request)) or None
+
+
+def _headers(request: HttpRequest) -> dict[str, str]:
+    return {name.lower(): value for name, value in request.headers.items()}
+
+
+def _body(request: HttpRequest, mode: str) -> Any:
+    """Raises problems 400, 413, 415 and 422."""
+    if mode == "structured":
+        return _event(parser.read(request, STRUCTURED))
+    if mode == "batch":
+        batch = parser.read(request, BATCH)
+        if not isinstance(batch, list):
+            raise invalid(FieldError("(body)", "A batch is a list of CloudEvents."))
+        return [_event(one, f"{number}.") for number, one in enumerate(batch)]
+    try:
+        return _event(cloud_events.from_headers(_headers(request), parser.body(request)))
+    except strict_json.Bad as error:
+        raise parser.bad_json(error) from None
+
+
+def _event(given: Any, place: str = "") -> dict[str, Any]:
+    """`place` stands before the names of attributes in errors."""
+    try:
+        fields = cloud_events.read(given)
+    except Malformed as malformed:
+        raise invalid(*(FieldError(place + name or "(body)", why) for name, why in malformed.problems)) from None
+    if "time" in fields:
+        try:
+            read_instant(fields["time"])
+        except ValueError as error:
+            raise invalid(FieldError(f"{place}time", str(error))) from None
+        fields["occurred_at"] = fields.pop("time")
+    return fields
 
 
 class DigestDocument(BaseModel):
@@ -102,7 +160,7 @@ class Published(BaseModel):
 
 
 @router.post("", response={202: Published}, summary="Publish events")
-@decorate_view(cloud_events.taken)
+@decorate_view(_takes_cloud_events)
 def publish(request: ApiRequest, body: EventsBody) -> HttpResponse:
     """They are stored when this answers, and your rules are applied to them at once. Publish again if no answer comes:
     an event with an `id` is taken once. Another event with the same `id` is refused (409), and nothing is stored.
@@ -113,8 +171,8 @@ def publish(request: ApiRequest, body: EventsBody) -> HttpResponse:
     _check_audiences(request, body)
     envelopes = [one.envelope(topic_id=topics.get(one.topic or "")) for one in body.all]
     request.messages = len(envelopes)
-    if cloud_events.are_in(request):
-        envelopes = [replace(one, key=cloud_event_key(one.source, one.key)) for one in envelopes]
+    if _mode(request) is not None:
+        envelopes = [replace(one, key=cloud_events.key(one.source, one.key)) for one in envelopes]
     try:
         # A refused single one has stored nothing anyway.
         with transaction.atomic() if isinstance(body.root, list) else nullcontext():
@@ -189,12 +247,6 @@ def _check_audiences(request: ApiRequest, body: EventsBody) -> None:
             raise invalid(FieldError(f"{field}.confirmed", f"This tells {people:,} people. Confirm it.", "unconfirmed"))
 
 
-def with_effects(events: QuerySet[Event]) -> QuerySet[Event]:
-    """With what their documents show."""
-    effects = Effect.objects.select_related("rule", "digest")
-    return events.select_related("topic", "batch").prefetch_related(Prefetch("effects", effects))
-
-
 @router.get("", response=paging.Page[EventDocument], summary="List events")
 def list_events(
     request: ApiRequest,
@@ -207,7 +259,7 @@ def list_events(
     result = paging.narrowed(Event.objects.for_user(request.auth.user), type=type)
     if state is not None:
         result = result.dead()
-    return paging.answer_page(with_effects(result), request, page, EventDocument)
+    return paging.answer_page(result.with_effects(), request, page, EventDocument)
 
 
 # First, since an id may have slashes.
@@ -226,13 +278,13 @@ def discard_event(request: ApiRequest, event_id: str, body: Discard) -> HttpResp
     result = _own(mine, event_id)
     if not ledger.discard(result, request.auth.user, one_line("reason", body.reason)):
         raise conflict("It is not a dead letter. Nothing changed.")
-    return answer(fields_of(EventDocument, with_effects(mine).get(pk=result.pk)))
+    return answer(fields_of(EventDocument, mine.with_effects().get(pk=result.pk)))
 
 
 @router.get("/{path:event_id}", response=EventDocument, summary="Read an event")
 def read_event(request: ApiRequest, event_id: str) -> HttpResponse:
     """By your id of it: its state, and what each of your rules made of it."""
-    return answer(fields_of(EventDocument, _own(with_effects(Event.objects.for_user(request.auth.user)), event_id)))
+    return answer(fields_of(EventDocument, _own(Event.objects.for_user(request.auth.user).with_effects(), event_id)))
 
 
 def _own(mine: QuerySet[Event], event_id: str) -> Event:

@@ -103,13 +103,13 @@ def _document(watch: Watch, now: datetime, is_started: bool) -> dict[str, Any]:
 _Run = Callable[..., HttpResponse]
 
 
-def _view(scope: str = "schedules", **by_method: _Run) -> Callable[..., HttpResponseBase]:
+def _view(**by_method: _Run) -> Callable[..., HttpResponseBase]:
     """An operation for each method. A refusal also has `error`, its fields are named as there, and one for a field has
     the status 400."""
     allowed = ", ".join(by_method)
 
     def run(request: ApiRequest, **parts: Any) -> HttpResponse:
-        access.require(request.auth, "read" if request.method == "GET" else scope)
+        access.require(request.auth, "read" if request.method == "GET" else "schedules")
         access.require_change(request.auth)  # each check shows the address that pings it
         operation = by_method.get(str(request.method))
         if operation is None:

@@ -1,6 +1,5 @@
 """Inbound addresses: make, change and remove those of the caller, look at their last requests, replay one."""
 
-from functools import partial
 from typing import Annotated, Literal
 from uuid import UUID
 
@@ -107,16 +106,16 @@ def create_inbound(request: ApiRequest, body: InboundBody) -> HttpResponse:
 @router.get("/{uuid:address_id}", response=InboundDocument, summary="Read an inbound address")
 def read_inbound(request: ApiRequest, address_id: UUID) -> HttpResponse:
     """Without its secrets. Its page shows its URL."""
-    return answer(document(InboundAddress.objects.own(request.auth.user, id=address_id)))
+    return answer(fields_of(InboundDocument, InboundAddress.objects.own(request.auth.user, id=address_id)))
 
 
 @router.put("/{uuid:address_id}", response=InboundDocument, summary="Replace an inbound address")
 def replace_inbound(request: ApiRequest, address_id: UUID, body: InboundReplacement) -> HttpResponse:
     """Its `url` stays, and its secret where the body has none."""
     address = InboundAddress.objects.own(request.auth.user, id=address_id)
-    require_unchanged(body, lambda: document(address))
+    require_unchanged(body, InboundDocument, address)
     addresses.change(address, _form(body, address))
-    return answer(document(address))
+    return answer(fields_of(InboundDocument, address))
 
 
 @router.delete("/{uuid:address_id}", response={204: None}, summary="Remove an inbound address")
@@ -168,9 +167,8 @@ def _form(body: InboundBody, address: InboundAddress | None) -> InboundForm:
     return form
 
 
-document = partial(fields_of, InboundDocument)
-
-
 def _with_url(address: InboundAddress, status: int) -> HttpResponse:
     location = reverse("api:read_inbound", args=[address.id])
-    return secret_answer(document(address) | {"url": addresses.url(address)}, status, Location=location)
+    return secret_answer(
+        fields_of(InboundDocument, address) | {"url": addresses.url(address)}, status, Location=location
+    )

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
-from functools import partial
 from typing import Annotated, Any, Self
 from uuid import UUID
 
@@ -119,10 +118,6 @@ class RuleDocument(BaseModel):
     updated_at: Instant
 
 
-document = partial(fields_of, RuleDocument)
-_show = partial(versions.show, document)
-
-
 def described(
     body: RuleBody, user: User, rule: Rule | None = None, place: str = "", also: Iterable[UUID] = ()
 ) -> tuple[Rule, list[Channel]]:
@@ -143,7 +138,7 @@ def described(
 
 
 def _changing(request: ApiRequest, rule_id: UUID) -> AbstractContextManager[Rule]:
-    return versions.locked(request, Rule.objects.for_user(request.auth.user), document, id=rule_id)
+    return versions.locked(request, Rule.objects.for_user(request.auth.user), RuleDocument, id=rule_id)
 
 
 @router.get("", response=paging.Page[RuleDocument], summary="List rules")
@@ -158,21 +153,21 @@ def create_rule(request: ApiRequest, body: RuleBody) -> HttpResponse:
     """It fires for events from now on. Send an `Idempotency-Key`, so that a repeated request creates one."""
     with lock_user(request.auth.user):
         rule = changes.create(*described(body, request.auth.user))
-    return _show(rule, 201, Location=f"{request.path}/{rule.id}")
+    return versions.show(RuleDocument, rule, 201, Location=f"{request.path}/{rule.id}")
 
 
 @router.get("/{uuid:rule_id}", response=RuleDocument, summary="Read a rule")
 def read_rule(request: ApiRequest, rule_id: UUID) -> HttpResponse:
     """`ETag` is its version: send it as `If-Match` with a change."""
-    return _show(Rule.objects.own(request.auth.user, id=rule_id))
+    return versions.show(RuleDocument, Rule.objects.own(request.auth.user, id=rule_id))
 
 
 @router.put("/{uuid:rule_id}", response=RuleDocument, summary="Replace a rule")
 def replace_rule(request: ApiRequest, rule_id: UUID, body: RuleReplacement) -> HttpResponse:
     """Fields that are not given get their defaults."""
     with _changing(request, rule_id) as rule:
-        require_unchanged(body, lambda: document(rule))
-        return _show(changes.change(*described(body, request.auth.user, rule)))
+        require_unchanged(body, RuleDocument, rule)
+        return versions.show(RuleDocument, changes.change(*described(body, request.auth.user, rule)))
 
 
 @router.patch("/{uuid:rule_id}", response=RuleDocument, summary="Change some fields of a rule")
@@ -192,24 +187,24 @@ def delete_rule(request: ApiRequest, rule_id: UUID) -> None:
 def restore_rule(request: ApiRequest, rule_id: UUID) -> HttpResponse:
     """It does not fire for events that came while it was deleted."""
     mine = Rule.objects.deleted_of(request.auth.user)
-    with lock_user(request.auth.user), versions.locked(request, mine, document, id=rule_id) as deleted:
+    with lock_user(request.auth.user), versions.locked(request, mine, RuleDocument, id=rule_id) as deleted:
         if changes.limit_reached(request.auth.user):
             raise invalid(FieldError("(body)", words.limit_reached(), "limit_reached"))
-        return _show(changes.restore(deleted.id))
+        return versions.show(RuleDocument, changes.restore(deleted.id))
 
 
 @router.post("/{uuid:rule_id}/enable", response=RuleDocument, summary="Switch a rule on")
 def enable_rule(request: ApiRequest, rule_id: UUID) -> HttpResponse:
     """It does not fire for events that came while it was off."""
     with _changing(request, rule_id):
-        return _show(changes.switch(rule_id, True))
+        return versions.show(RuleDocument, changes.switch(rule_id, True))
 
 
 @router.post("/{uuid:rule_id}/disable", response=RuleDocument, summary="Switch a rule off")
 def disable_rule(request: ApiRequest, rule_id: UUID) -> HttpResponse:
     """It does not fire any more, and unsent messages of it are cancelled."""
     with _changing(request, rule_id):
-        return _show(changes.switch(rule_id, False))
+        return versions.show(RuleDocument, changes.switch(rule_id, False))
 
 
 class Sample(Body):

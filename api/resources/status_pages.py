@@ -1,6 +1,5 @@
 """Status pages with their incidents, and badges: what strangers see of watches."""
 
-from functools import partial
 from typing import Annotated
 from uuid import UUID
 
@@ -93,11 +92,6 @@ class BadgeDocument(BaseModel):
     url: str = Field(description="Append `.svg` for the picture, `.json` or `.shields` for its data.")
 
 
-document = partial(fields_of, StatusPageDocument)
-incident_document = partial(fields_of, PublicIncidentDocument)
-badge_document = partial(fields_of, BadgeDocument)
-
-
 def shown_ids(page: StatusPage) -> list[str]:
     """Of its watches that are not deleted."""
     return sorted(str(watch.id) for watch in page.watches.all() if watch.deleted_at is None)
@@ -132,13 +126,13 @@ def create_status_page(request: ApiRequest, body: StatusPageBody) -> HttpRespons
     """Strangers see its watches by name, with their state and 90 days of uptime, and its incidents."""
     with lock_user(request.auth.user):
         made = make(request.auth.user, body)
-    return answer(document(made), 201, Location=f"{request.path}/{made.id}")
+    return answer(fields_of(StatusPageDocument, made), 201, Location=f"{request.path}/{made.id}")
 
 
 @router.get("/{uuid:page_id}", response=StatusPageDocument, summary="Read a status page")
 def read_status_page(request: ApiRequest, page_id: UUID) -> HttpResponse:
     """As its owner has set it."""
-    return answer(document(StatusPage.objects.own(request.auth.user, id=page_id)))
+    return answer(fields_of(StatusPageDocument, StatusPage.objects.own(request.auth.user, id=page_id)))
 
 
 @router.patch("/{uuid:page_id}", response=StatusPageDocument, summary="Change a status page")
@@ -146,8 +140,8 @@ def change_status_page(request: ApiRequest, page_id: UUID, body: StatusPagePatch
     """Fields that are not given stay as they are."""
     with lock_user(request.auth.user):
         page = StatusPage.objects.own(request.auth.user, id=page_id)
-        require_unchanged(body, lambda: document(page))
-        return answer(document(make(request.auth.user, body, page)))
+        require_unchanged(body, StatusPageDocument, page)
+        return answer(fields_of(StatusPageDocument, make(request.auth.user, body, page)))
 
 
 @router.delete("/{uuid:page_id}", response={204: None}, summary="Delete a status page")
@@ -173,13 +167,13 @@ def create_public_incident(request: ApiRequest, page_id: UUID, body: PublicIncid
         form = PublicIncidentForm({"page": page.id, **body.model_dump()}, request.auth.user, PublicIncident())
         require_valid(body, form)
         made = PublicIncident.objects.get(id=form.save().id)
-    return answer(incident_document(made), 201, Location=f"{request.path}/{made.id}")
+    return answer(fields_of(PublicIncidentDocument, made), 201, Location=f"{request.path}/{made.id}")
 
 
 @router.get("/{uuid:page_id}/incidents/{uuid:incident_id}", response=PublicIncidentDocument, summary="Read an incident")
 def read_public_incident(request: ApiRequest, page_id: UUID, incident_id: UUID) -> HttpResponse:
     """As strangers read it."""
-    return answer(incident_document(_incident(request, page_id, incident_id)))
+    return answer(fields_of(PublicIncidentDocument, _incident(request, page_id, incident_id)))
 
 
 @router.patch(
@@ -191,12 +185,12 @@ def change_public_incident(
     """Fields that are not given stay as they are. `is_over` ends it. Subscribers get a mail if anything changes."""
     with lock_user(request.auth.user):
         incident = _incident(request, page_id, incident_id)
-        shown = incident_document(incident)
-        require_unchanged(body, lambda: shown)
+        shown = fields_of(PublicIncidentDocument, incident)
+        require_unchanged(body, PublicIncidentDocument, incident)
         form = PublicIncidentForm(shown | body.model_dump(exclude_unset=True), request.auth.user, incident)
         require_valid(body, form)
         form.save()
-        return answer(incident_document(_incident(request, page_id, incident_id)))
+        return answer(fields_of(PublicIncidentDocument, _incident(request, page_id, incident_id)))
 
 
 @router.delete("/{uuid:page_id}/incidents/{uuid:incident_id}", response={204: None}, summary="Delete an incident")
@@ -208,7 +202,7 @@ def delete_public_incident(request: ApiRequest, page_id: UUID, incident_id: UUID
 @badges_router.get("", response=paging.Page[BadgeDocument], summary="List badges")
 def list_badges(request: ApiRequest, page: Query[paging.PageParameters]) -> HttpResponse:
     """Newest first."""
-    return paging.answer_page(Badge.objects.for_user(request.auth.user), request, page, badge_document)
+    return paging.answer_page(Badge.objects.for_user(request.auth.user), request, page, BadgeDocument)
 
 
 @badges_router.post("", response={201: BadgeDocument}, summary="Create a badge")
@@ -216,7 +210,7 @@ def create_badge(request: ApiRequest, body: BadgeBody) -> HttpResponse:
     """The answer is the one that exists, where there is one."""
     with lock_user(request.auth.user):
         badge = make_badge(request.auth.user, body)
-    return answer(badge_document(badge), 201, Location=f"{request.path}/{badge.id}")
+    return answer(fields_of(BadgeDocument, badge), 201, Location=f"{request.path}/{badge.id}")
 
 
 def make_badge(user: User, body: BadgeBody) -> Badge:
@@ -235,14 +229,14 @@ def make_badge(user: User, body: BadgeBody) -> Badge:
 @badges_router.get("/{uuid:badge_id}", response=BadgeDocument, summary="Read a badge")
 def read_badge(request: ApiRequest, badge_id: UUID) -> HttpResponse:
     """With its address, by which anybody can see the state."""
-    return answer(badge_document(Badge.objects.own(request.auth.user, id=badge_id)))
+    return answer(fields_of(BadgeDocument, Badge.objects.own(request.auth.user, id=badge_id)))
 
 
 @badges_router.post("/{uuid:badge_id}/url", response=BadgeDocument, summary="Give a badge a new address")
 def replace_badge_url(request: ApiRequest, badge_id: UUID) -> HttpResponse:
     """The old one does not work any more."""
     Badge.objects.for_user(request.auth.user).filter(id=badge_id).update(token=new_token())
-    return answer(badge_document(Badge.objects.own(request.auth.user, id=badge_id)))
+    return answer(fields_of(BadgeDocument, Badge.objects.own(request.auth.user, id=badge_id)))
 
 
 @badges_router.delete("/{uuid:badge_id}", response={204: None}, summary="Delete a badge")

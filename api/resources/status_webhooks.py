@@ -84,7 +84,7 @@ class NewStatusWebhook(StatusWebhook):
 @router.get("", response=paging.Page[StatusWebhook], summary="List status webhooks")
 def list_status_webhooks(request: ApiRequest, page: Query[paging.PageParameters]) -> HttpResponse:
     """Newest first."""
-    return paging.answer_page(_own(request), request, page, document)
+    return paging.answer_page(_own(request), request, page, StatusWebhook)
 
 
 @router.post("", response={201: NewStatusWebhook}, summary="Add a status webhook")
@@ -97,21 +97,21 @@ def create_status_webhook(request: ApiRequest, body: StatusWebhookBody) -> HttpR
         channel = changes.add(user, STATUS, details.cleaned_data, label.cleaned_data["label"])
         verification.send_code(channel, timezone.now())
     channel.refresh_from_db()
-    shown = document(channel) | {"secret": channel.destination().secrets["secret"]}
+    shown = fields_of(StatusWebhook, channel) | {"secret": channel.destination().secrets["secret"]}
     return secret_answer(shown, 201, Location=f"{request.path}/{channel.id}", ETag=versions.etag(channel.version))
 
 
 @router.get("/{uuid:webhook_id}", response=StatusWebhook, summary="Read a status webhook")
 def read_status_webhook(request: ApiRequest, webhook_id: UUID) -> HttpResponse:
     """Without its secrets."""
-    return _show(get_object_or_404(_own(request), id=webhook_id))
+    return versions.show(StatusWebhook, get_object_or_404(_own(request), id=webhook_id))
 
 
 @router.patch("/{uuid:webhook_id}", response=StatusWebhook, summary="Change a status webhook")
 def change_status_webhook(request: ApiRequest, webhook_id: UUID, body: StatusWebhookPatch) -> HttpResponse:
     """Other types count from now on. A new `url` gets a code, and nothing else until it is verified."""
     read = get_object_or_404(_own(request), id=webhook_id)
-    require_unchanged(body, lambda: document(read))
+    require_unchanged(body, StatusWebhook, read)
     provider, stored = providers.get(STATUS), read.readable_destination()
     given = body.model_dump(exclude_unset=True)
     details = change_form(provider.form_initial(stored) | given, provider, stored)
@@ -121,12 +121,12 @@ def change_status_webhook(request: ApiRequest, webhook_id: UUID, body: StatusWeb
     after = provider.update(stored, details.cleaned_data)
     with _changing(request, webhook_id) as channel:
         if channel.version != read.version:
-            raise conflict("It has changed meanwhile. See current.", current=document(channel))
+            raise conflict("It has changed meanwhile. See current.", current=fields_of(StatusWebhook, channel))
         changed = changes.change(channel, channel.version, after, label.cleaned_data["label"])
         if changed.verified_at is None and changed.link_id != channel.link_id:
             verification.send_code(changed, timezone.now())
         changed.refresh_from_db()
-        return _show(changed)
+        return versions.show(StatusWebhook, changed)
 
 
 @router.delete("/{uuid:webhook_id}", response={204: None}, summary="Remove a status webhook")
@@ -143,7 +143,7 @@ def verify_status_webhook(request: ApiRequest, webhook_id: UUID, body: StatusWeb
     try:
         if confirmation.confirm(channel, body.code, timezone.now()):
             channel.refresh_from_db()
-            return _show(channel)
+            return versions.show(StatusWebhook, channel)
     except codes.Spent as spent:
         raise conflict(str(spent), stored=True) from None
     # Kept: a try counts also where the request has an Idempotency-Key.
@@ -155,7 +155,7 @@ def send_status_webhook_code(request: ApiRequest, webhook_id: UUID) -> HttpRespo
     """Codes sent before are not valid any more."""
     channel = _unverified(request, webhook_id)
     verification.send_code(channel, timezone.now())
-    return _show(channel, 202)
+    return versions.show(StatusWebhook, channel, 202)
 
 
 @router.post("/{uuid:webhook_id}/test", response={202: TestSent}, summary="Send a test to a status webhook")
@@ -174,18 +174,14 @@ def enable_status_webhook(request: ApiRequest, webhook_id: UUID) -> HttpResponse
         if channel.disabled_at is not None and not changes.enable_own(channel):
             raise conflict(f"An operator has disabled it: {channel.disabled_reason}")
         channel.refresh_from_db()
-        return _show(channel)
-
-
-document = partial(fields_of, StatusWebhook)
-_show = partial(versions.show, document)
+        return versions.show(StatusWebhook, channel)
 
 
 def _own(request: ApiRequest) -> QuerySet[Channel]:
     return Channel.objects.for_user(request.auth.user).filter(provider=STATUS)
 
 
-_changing = partial(locked, shown=document, provider=STATUS)
+_changing = partial(locked, shown=StatusWebhook, provider=STATUS)
 
 
 def _unverified(request: ApiRequest, webhook_id: UUID) -> Channel:

@@ -1,7 +1,6 @@
 """Topics of the caller, whom they have added; subscriptions of the caller, and what they can subscribe to."""
 
 from contextlib import AbstractContextManager
-from functools import partial
 from typing import Annotated
 from uuid import UUID
 
@@ -55,10 +54,6 @@ class TopicDocument(BaseModel):
     created_at: Instant
 
 
-document = partial(fields_of, TopicDocument)
-_show = partial(versions.show, document)
-
-
 class TopicEvent(BaseModel):
     """The progress of an event of the topic."""
 
@@ -91,7 +86,7 @@ def list_topics(request: ApiRequest, page: Query[paging.PageParameters]) -> Http
 def create_topic(request: ApiRequest, body: TopicBody) -> HttpResponse:
     """Then publish events with its slug as their `topic`."""
     topic = make(request.auth.user, body)
-    return _show(_find(request, topic.slug), 201, Location=f"{request.path}/{topic.slug}")
+    return versions.show(TopicDocument, _find(request, topic.slug), 201, Location=f"{request.path}/{topic.slug}")
 
 
 def make(user: User, body: TopicBody) -> Topic:
@@ -104,18 +99,18 @@ def make(user: User, body: TopicBody) -> Topic:
 @router.get("/{slug:slug}", response=TopicDocument, summary="Read a topic")
 def read_topic(request: ApiRequest, slug: str) -> HttpResponse:
     """With how many are subscribed. `ETag` is its version: send it as `If-Match` with a change."""
-    return _show(_find(request, slug))
+    return versions.show(TopicDocument, _find(request, slug))
 
 
 @router.patch("/{slug:slug}", response=TopicDocument, summary="Change a topic")
 def change_topic(request: ApiRequest, slug: str, body: TopicPatch) -> HttpResponse:
     """Fields that are not given stay as they are. Events that are being sent may have the earlier texts."""
     with _changing(request, slug) as topic:
-        require_unchanged(body, lambda: document(topic))
+        require_unchanged(body, TopicDocument, topic)
         stored = {name: getattr(topic, name) for name in TopicPatch.model_fields}
         form = TopicForm(stored | body.model_dump(exclude_unset=True), request.auth.user, topic)
         require_valid(body, form)
-        return _show(edit_form.save(form))
+        return versions.show(TopicDocument, edit_form.save(form))
 
 
 @router.delete("/{slug:slug}", response={204: None}, summary="Delete a topic")
@@ -181,7 +176,7 @@ def _find(request: ApiRequest, slug: str) -> Topic:
 
 
 def _changing(request: ApiRequest, slug: str) -> AbstractContextManager[Topic]:
-    return versions.locked(request, _own(request), document, slug=slug)
+    return versions.locked(request, _own(request), TopicDocument, slug=slug)
 
 
 class OpenTopic(BaseModel):
@@ -227,7 +222,9 @@ def subscribe(request: ApiRequest, topic_id: UUID, body: SubscriptionReplacement
     user = request.auth.user
     topic = get_object_or_404(Topic.objects.to_join(user).select_related("user"), id=topic_id)
     own = Subscription.objects.for_user(user).current().filter(topic=topic).select_related("topic__user")
-    require_unchanged(body, lambda: {} if (one := own.first()) is None else fields_of(SubscriptionDocument, one))
+    require_unchanged(
+        body, lambda own: {} if (one := own.first()) is None else fields_of(SubscriptionDocument, one), own
+    )
     form = ChannelsForm({"channels": body.channel_ids}, user)
     require_valid(body, form)
     return answer(fields_of(SubscriptionDocument, subscriptions.join(user, topic, form.chosen)))

@@ -129,9 +129,6 @@ def document(watch: Watch) -> dict[str, Any]:
     )
 
 
-_show = partial(versions.show, document)
-
-
 def _seen(request: ApiRequest, watch: Watch) -> dict[str, Any]:
     """Without its addresses for a viewer of its team, who could ping it."""
     return document(watch) | ({} if request.auth.user.may_change else {"ping_url": "", "slug_url": ""})
@@ -200,7 +197,7 @@ def create_watch(request: ApiRequest, body: WatchBody) -> HttpResponse:
     """Nothing is expected before its first ping. Send an `Idempotency-Key`, so that a repeat creates one."""
     with lock_user(request.auth.user):
         watch = changes.create(*described(body, request.auth.user))
-    return _show(watch, 201, Location=f"{request.path}/{watch.id}")
+    return versions.show(document, watch, 201, Location=f"{request.path}/{watch.id}")
 
 
 @router.get("/{uuid:watch_id}", response=WatchDocument, summary="Read a watch")
@@ -221,8 +218,8 @@ def list_pings(request: ApiRequest, watch_id: UUID, page: Query[paging.PageParam
 def replace_watch(request: ApiRequest, watch_id: UUID, body: WatchReplacement) -> HttpResponse:
     """Fields that are not given get their defaults."""
     with lock_user(request.auth.user), _changing(request, watch_id) as watch:
-        require_unchanged(body, lambda: document(watch))
-        return _show(changes.change(*described(body, request.auth.user, watch)))
+        require_unchanged(body, document, watch)
+        return versions.show(document, changes.change(*described(body, request.auth.user, watch)))
 
 
 @router.patch("/{uuid:watch_id}", response=WatchDocument, summary="Change some fields of a watch")
@@ -245,18 +242,18 @@ def restore_watch(request: ApiRequest, watch_id: UUID) -> HttpResponse:
     with lock_user(request.auth.user), versions.locked(request, mine, document, id=watch_id) as deleted:
         if changes.limit_reached(request.auth.user):
             raise invalid(FieldError("(body)", inputs.limit_reached(), "limit_reached"))
-        return _show(changes.restore(deleted.id))
+        return versions.show(document, changes.restore(deleted.id))
 
 
 @router.post("/{uuid:watch_id}/pause", response=WatchDocument, summary="Pause a watch")
 def pause_watch(request: ApiRequest, watch_id: UUID, body: PauseBody) -> HttpResponse:
     """Nothing is expected until it is resumed, or until its next ping."""
     with _changing(request, watch_id):
-        return _show(changes.pause(watch_id, stays_paused=not body.until_ping))
+        return versions.show(document, changes.pause(watch_id, stays_paused=not body.until_ping))
 
 
 @router.post("/{uuid:watch_id}/resume", response=WatchDocument, summary="Resume a watch")
 def resume_watch(request: ApiRequest, watch_id: UUID) -> HttpResponse:
     """The next ping is expected as if one had come now."""
     with _changing(request, watch_id):
-        return _show(changes.resume(watch_id))
+        return versions.show(document, changes.resume(watch_id))

@@ -9,7 +9,7 @@ from django import forms
 from django.forms.utils import pretty_name
 from pydantic import BaseModel, Field
 
-from api.protocol.answers import fields_of, of
+from api.protocol.answers import of
 from api.protocol.fields import FewNames, FormBody, Instant, Partial, Replacement, limited, one_error, one_of
 from api.protocol.problems import FieldError, invalid, require_valid
 from api.resources.notifications import ReasonDocument, reason
@@ -74,9 +74,6 @@ class KindDocument(BaseModel):
     fields: list[FieldDocument] = of(
         lambda provider: field_documents(provider.form), "The `fields` that a new one takes."
     )
-
-
-document = partial(fields_of, ChannelDocument)
 
 
 def _fields(channel: Channel) -> dict[str, Any]:

@@ -1,9 +1,7 @@
 """List, add, read, change, verify, test, enable and remove channels, and replace a signing secret."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
-from typing import Any
 from uuid import UUID
 
 from django.http import HttpResponse
@@ -14,7 +12,7 @@ from pydantic import BaseModel, Field
 
 from api.protocol import answers, paging, versions
 from api.protocol.access import ApiRequest, Bearer
-from api.protocol.answers import answer, fields_of, of, secret_answer
+from api.protocol.answers import Show, answer, fields_of, of, secret_answer
 from api.protocol.calls import too_many_messages
 from api.protocol.fields import FormBody, Instant, Search, limited, written
 from api.protocol.idempotency import HEADER
@@ -26,7 +24,6 @@ from api.resources.channels.documents import (
     KindDocument,
     NewChannel,
     NewChannelDocument,
-    document,
     provider_of,
 )
 from common.database import encryption
@@ -45,20 +42,15 @@ REFUSALS = (codes.TooSoon, verification.CodeRefused, verification.TooManyCodes)
 
 
 def own(request: ApiRequest, channel_id: UUID) -> Channel:
-    return versions.own(request, Channel.objects.for_user(request.auth.user), document, id=channel_id)
+    return versions.own(request, Channel.objects.for_user(request.auth.user), ChannelDocument, id=channel_id)
 
 
 @contextmanager
-def locked(
-    request: ApiRequest, channel_id: UUID, shown: Callable[[Channel], dict[str, Any]] = document, **which: str
-) -> Iterator[Channel]:
+def locked(request: ApiRequest, channel_id: UUID, shown: Show = ChannelDocument, **which: str) -> Iterator[Channel]:
     """As `own`, locked in a transaction, with its person."""
     mine = Channel.objects.for_user(request.auth.user)
     with lock_user(request.auth.user), versions.locked(request, mine, shown, id=channel_id, **which) as channel:
         yield channel
-
-
-show = partial(versions.show, document)
 
 
 @router.get("", response=paging.Page[ChannelDocument], summary="List channels")
@@ -67,7 +59,7 @@ def list_channels(
 ) -> HttpResponse:
     """Newest first, without their secrets."""
     result = paging.narrowed(Channel.objects.for_user(request.auth.user), provider=kind)
-    return paging.answer_page(result, request, page, document)
+    return paging.answer_page(result, request, page, ChannelDocument)
 
 
 @router.get("/kinds", response=paging.Page[KindDocument], summary="List the kinds of channel")
@@ -92,20 +84,22 @@ def add_channel(request: ApiRequest, body: NewChannel) -> HttpResponse:
 @router.get("/{uuid:channel_id}", response=ChannelDocument, summary="Read a channel")
 def read_channel(request: ApiRequest, channel_id: UUID) -> HttpResponse:
     """`ETag` is the version of what you may change."""
-    return show(own(request, channel_id))
+    return versions.show(ChannelDocument, own(request, channel_id))
 
 
 @router.patch("/{uuid:channel_id}", response=NewChannelDocument, summary="Change a channel")
 def change_channel(request: ApiRequest, channel_id: UUID, body: ChannelPatch) -> HttpResponse:
     """Fields that are not given stay as they are. Another address gets a code; its reminders and its history stay."""
     before = own(request, channel_id)
-    require_unchanged(body, lambda: document(before))
+    require_unchanged(body, ChannelDocument, before)
     # Visits the address, which takes time, so outside of the lock.
     after, settings = documents.changed(body, before, request.auth.user)
     stored = before.readable_destination()
     with locked(request, channel_id) as current:
         if current.version != before.version:
-            raise conflict("Somebody has changed it meanwhile. See current.", current=document(current))
+            raise conflict(
+                "Somebody has changed it meanwhile. See current.", current=fields_of(ChannelDocument, current)
+            )
         if after is not None:
             try:
                 changes.change(current, current.version, after, settings["label"])
@@ -137,7 +131,7 @@ def _new(channel: Channel, status: int, *, to_verify: bool, reveals: bool) -> Ht
             detail = str(refusal)
     revealed = providers.get(channel.provider).revealed if reveals else ""
     secret = channel.destination().secrets.get(revealed) if revealed else None
-    result = document(channel) | {"secret": secret, "code_sent": sent, "detail": detail}
+    result = fields_of(ChannelDocument, channel) | {"secret": secret, "code_sent": sent, "detail": detail}
     place = {"Location": reverse("api:read_channel", args=[channel.id])} if status == 201 else {}
     return (secret_answer if secret else answer)(result, status, ETag=versions.etag(channel.version), **place)
 
@@ -172,7 +166,7 @@ def verify_channel(request: ApiRequest, channel_id: UUID, body: CodeBody) -> Htt
         if not right:
             # Kept: a try counts also where the request has an Idempotency-Key.
             raise invalid(FieldError("code", "This is not the latest code. Check the newest message."), stored=True)
-    return show(Channel.objects.get(id=channel.id))
+    return versions.show(ChannelDocument, Channel.objects.get(id=channel.id))
 
 
 @router.post("/{uuid:channel_id}/code", response={202: None}, summary="Send the code again")
@@ -211,7 +205,7 @@ def enable_channel(request: ApiRequest, channel_id: UUID) -> HttpResponse:
     with locked(request, channel_id) as channel:
         if channel.disabled_at is not None and not changes.enable_own(channel):
             raise conflict("An administrator disabled this channel and can enable it again.")
-    return show(Channel.objects.get(id=channel_id))
+    return versions.show(ChannelDocument, Channel.objects.get(id=channel_id))
 
 
 @router.post("/{uuid:channel_id}/secret", response=NewSecret, summary="Replace the signing secret")

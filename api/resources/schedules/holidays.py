@@ -1,6 +1,5 @@
 """Holidays: times in which one's schedules send nothing."""
 
-from functools import partial
 from uuid import UUID
 
 from django.http import HttpResponse
@@ -42,9 +41,6 @@ class HolidayDocument(BaseModel):
     ended_at: Instant | None = Field(description="When you ended it early.")
 
 
-document = partial(fields_of, HolidayDocument)
-
-
 @router.get("", response=paging.Page[HolidayDocument], summary="List holidays")
 def list_holidays(request: ApiRequest, page: Query[paging.PageParameters]) -> HttpResponse:
     """Newest first."""
@@ -56,7 +52,7 @@ def create_holiday(request: ApiRequest, body: HolidayBody) -> HttpResponse:
     """Slots from `first` to `last` are skipped, with the reason `holiday`. Announcements still arrive."""
     with lock_user(request.auth.user):
         made = make(request.auth.user, body)
-    return answer(document(made), 201, Location=f"{request.path}/{made.id}")
+    return answer(fields_of(HolidayDocument, made), 201, Location=f"{request.path}/{made.id}")
 
 
 def make(user: User, body: HolidayBody, holiday: Holiday | None = None) -> Holiday:
@@ -70,7 +66,7 @@ def make(user: User, body: HolidayBody, holiday: Holiday | None = None) -> Holid
 @router.get("/{uuid:holiday_id}", response=HolidayDocument, summary="Read a holiday")
 def read_holiday(request: ApiRequest, holiday_id: UUID) -> HttpResponse:
     """Also one that is over."""
-    return answer(document(Holiday.objects.own(request.auth.user, id=holiday_id)))
+    return answer(fields_of(HolidayDocument, Holiday.objects.own(request.auth.user, id=holiday_id)))
 
 
 @router.put("/{uuid:holiday_id}", response=HolidayDocument, summary="Replace a holiday")
@@ -78,8 +74,8 @@ def replace_holiday(request: ApiRequest, holiday_id: UUID, body: HolidayReplacem
     """One that was ended early is on again."""
     with lock_user(request.auth.user):
         holiday = Holiday.objects.own(request.auth.user, id=holiday_id)
-        require_unchanged(body, lambda: document(holiday))
-        return answer(document(make(request.auth.user, body, holiday)))
+        require_unchanged(body, HolidayDocument, holiday)
+        return answer(fields_of(HolidayDocument, make(request.auth.user, body, holiday)))
 
 
 @router.post("/{uuid:holiday_id}/end", response=HolidayDocument, summary="End a holiday")
@@ -90,7 +86,7 @@ def end_holiday(request: ApiRequest, holiday_id: UUID) -> HttpResponse:
         holiday = Holiday.objects.own(user, id=holiday_id)
         if not holidays.end(holiday, user.zone, fire.read_clock().now):
             raise conflict("This holiday is not on now.")
-        return answer(document(holiday))
+        return answer(fields_of(HolidayDocument, holiday))
 
 
 @router.delete("/{uuid:holiday_id}", response={204: None}, summary="Delete a holiday")

@@ -150,7 +150,7 @@ def change_schedule(request: ApiRequest, schedule_id: UUID, body: SchedulePatch)
 
 def _reschedule(request: ApiRequest, schedule_id: UUID, body: ScheduleReplacement) -> HttpResponse:
     with changing(request, schedule_id) as (schedule, now):
-        require_unchanged(body, lambda: document(schedule))
+        require_unchanged(body, document, schedule)
         wanted, channels = documents.described(body, request.auth.user, now, schedule)
         changed = editing.reschedule_locked(schedule, wanted, now, channels, request.auth.user)
     return show(changed, [channel.id for channel in channels])

@@ -209,7 +209,7 @@ class _Loading:
         """The ids of the person's rows, by what makes two entries the same."""
         if section not in self._same:
             kind, contents = SECTIONS[section], dict[str, str]()
-            for one in map(kind.document, kind.rows(self.user).order_by("id")):
+            for one in map(kind.entry, kind.rows(self.user).order_by("id")):
                 with suppress(Problem):  # a damaged row is like no entry
                     if not getattr(body := read(kind.body, one), "wrong", ()):
                         contents[_compared(section, body)] = one["id"]

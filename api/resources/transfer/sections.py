@@ -15,7 +15,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _, gettext_lazy
 from pydantic import BaseModel, Field, ValidationError
 
-from api.protocol.answers import fields_of
+from api.protocol.answers import Show, fields_of, shown
 from api.protocol.fields import Body, FormBody, Instant, Texts
 from api.protocol.problems import FieldError, invalid, require_valid
 from api.protocol.words import field_errors
@@ -79,15 +79,15 @@ class Section:
     body: type[BaseModel]
     same: Iterable[str]
     rows: Callable[[User], QuerySet[Any]]
-    document: Callable[[Any], Entry]
+    document: Show
     add: Callable[[Taker, Any, UUID], UUID]
     restore: Callable[[Taker, UUID], object] | None = None
     refusal: Callable[[User], str] = lambda user: ""
     has_ids: bool = True
 
     def entry(self, row: Any) -> Entry:
-        shown = self.document(row)
-        return {name: shown[name] for name in ("id", *self.body.model_fields) if name in shown}
+        fields = shown(self.document, row)
+        return {name: fields[name] for name in ("id", *self.body.model_fields) if name in fields}
 
     def lock(self, user: User) -> None:
         """Lock the person in the transaction. Raises a 422 problem if there is no room for one more."""
@@ -279,11 +279,11 @@ def _add_counter(taker: Taker, body: CounterEntry, key: UUID) -> UUID:
 SECTIONS = {
     "channels": Section(
         gettext_lazy("Channels"), ChannelEntry, AddressEntry.model_fields,
-        Channel.objects.for_user, channels.document, _add_channel,
+        Channel.objects.for_user, channels.ChannelDocument, _add_channel,
     ),
     "connections": Section(
         gettext_lazy("Connections"), AddressEntry, AddressEntry.model_fields,
-        Connection.objects.for_user, connections.document, _add_connection,
+        Connection.objects.for_user, connections.ConnectionDocument, _add_connection,
     ),
     "topics": Section(
         gettext_lazy("Topics"), TopicBody, ("slug",), Topic.objects.for_user, partial(_shown, TopicBody),
@@ -296,11 +296,11 @@ SECTIONS = {
     ),
     "inbound": Section(
         gettext_lazy("Inbound addresses"), InboundBody, ("label", "scheme", "signature", "event"),
-        InboundAddress.objects.for_user, inbound.document, _add_inbound,
+        InboundAddress.objects.for_user, inbound.InboundDocument, _add_inbound,
     ),
     "rules": Section(
         gettext_lazy("Rules"), RuleEntry, RuleBody.model_fields,
-        lambda user: Rule.objects.for_user(user).prefetch_related("channels"), rules.document, _add_rule,
+        lambda user: Rule.objects.for_user(user).prefetch_related("channels"), rules.RuleDocument, _add_rule,
         restore=lambda taker, key: rule_changes.restore(key),
         refusal=lambda user: rule_words.limit_reached() if rule_changes.limit_reached(user) else "",
     ),
@@ -314,7 +314,7 @@ SECTIONS = {
     # They name tags of reminders.
     "holidays": Section(
         gettext_lazy("Holidays"), HolidayBody, HolidayBody.model_fields,
-        lambda user: Holiday.objects.for_user(user).filter(ended_at=None), holidays.document,
+        lambda user: Holiday.objects.for_user(user).filter(ended_at=None), holidays.HolidayDocument,
         partial(_add_locked, holidays.make),
     ),
     "watches": Section(
@@ -326,7 +326,7 @@ SECTIONS = {
     ),
     "badges": Section(
         gettext_lazy("Badges"), BadgeBody, BadgeBody.model_fields, Badge.objects.for_user,
-        status_pages.badge_document, partial(_add_locked, status_pages.make_badge),
+        status_pages.BadgeDocument, partial(_add_locked, status_pages.make_badge),
     ),
     "status_pages": Section(
         gettext_lazy("Status pages"), StatusPageEntry, StatusPageEntry.model_fields,
