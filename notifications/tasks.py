@@ -5,7 +5,7 @@ from uuid import UUID
 from celery import shared_task
 from django.utils import timezone
 
-from notifications.changes import feed, status_webhooks
+from notifications.changes import feed
 from notifications.channels import owner_notices
 from notifications.deliveries import acknowledge, fallback
 from notifications.deliveries.kind import DELIVERY
@@ -26,7 +26,7 @@ def close_shown(notification_id: str) -> None:
     acknowledge.close_shown(UUID(notification_id))
 
 
-send_changes = shared_task(name="notifications.send_changes", ignore_result=True)(status_webhooks.send_changes)
+send_changes = shared_task(name="notifications.send_changes", ignore_result=True)(feed.send_changes)
 periodic.NEEDED["notifications.send_changes"] = lambda: feed.waiting("status")
 
 

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http import HTTPStatus
 from typing import Any
 
 from django.contrib import messages
-from django.http import HttpRequest
+from django.http import HttpRequest, JsonResponse
 
 
 class NotPossible(Exception):
@@ -22,3 +23,8 @@ def shown_in(place: Any, field: str | None = None) -> Iterator[None]:
             messages.error(place, str(refusal))
         else:
             place.add_error(field, str(refusal))
+
+
+def problem(status: int, detail: str, code: str, **headers: str) -> JsonResponse:
+    document = {"title": HTTPStatus(status).phrase, "status": status, "code": code, "detail": detail}
+    return JsonResponse(document, status=status, content_type="application/problem+json", headers=headers)

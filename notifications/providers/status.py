@@ -45,7 +45,7 @@ class StatusForm(WebhookForm):
 
 
 class Status(Webhook):
-    """Posts a signed JSON document for each change; see `status_webhooks`."""
+    """Posts a signed JSON document for each change; see `notifications.changes.feed`."""
 
     kind = change_types.STATUS
     label = _("Status webhook")

@@ -10,8 +10,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST
 
-from common.forms.not_possible import shown_in
-from common.forms.problem import problem
+from common.forms.not_possible import problem, shown_in
 from common.parsing import strict_json
 from common.redis import request_limiter
 from notifications.deliveries import boards

@@ -15,7 +15,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from demo.receivers import HTTPReceiver, Reply
-from notifications.changes import status_webhooks
+from notifications.changes import feed
 from notifications.channels import owner_notices, verification
 from notifications.models import Change, Channel, Delivery, Notification
 from people.models import User
@@ -50,7 +50,7 @@ def send_until_current() -> None:
     last, deadline = Change.objects.order_by("xact", "id").last(), time.monotonic() + 60
     assert last is not None
     while time.monotonic() < deadline:
-        status_webhooks.send_changes()
+        feed.send_changes()
         with connection.cursor() as cursor:
             cursor.execute("SELECT xact >= %s FROM notifications_feedposition WHERE reader = 'status'", [last.xact])
             if cursor.fetchone()[0]:
@@ -120,7 +120,7 @@ def test_each_change_is_sent_once_however_many_send_at_once(ada: User) -> None:
         finish(email)
 
     def send(_: int) -> None:
-        status_webhooks.send_changes()
+        feed.send_changes()
         connection.close()
 
     with ThreadPoolExecutor(8) as pool:
@@ -139,9 +139,9 @@ def test_a_chunk_that_dies_before_its_commit_is_sent_by_the_next(ada: User, monk
         raise KeyboardInterrupt
 
     with monkeypatch.context() as dying, pytest.raises(KeyboardInterrupt):
-        dying.setattr(status_webhooks, "publish_after_commit", die)
+        dying.setattr(feed, "publish_after_commit", die)
         while True:  # until another test's transaction no longer holds the change back
-            status_webhooks.send_changes()
+            feed.send_changes()
     assert len(sent(webhook)) == 1
     send_until_current()
     assert len(sent(webhook)) == 2
@@ -163,7 +163,7 @@ def test_a_change_that_commits_late_is_sent_too(ada: User) -> None:
         late = pool.submit(commit_late)
         settled.wait(60)
         finish(email)
-        status_webhooks.send_changes()
+        feed.send_changes()
         assert sent(webhook) == []
         go_on.set()
         late.result()
@@ -218,12 +218,12 @@ def test_a_position_of_another_database_starts_afresh_and_repeats_nothing(ada: U
     send_until_current()
     with connection.cursor() as cursor:
         cursor.execute("UPDATE notifications_feedposition SET xact = %s", [2**62])
-    status_webhooks.send_changes()
+    feed.send_changes()
     assert sent(webhook) == ["delivery.delivered"]
     finish(make_channel(ada, "webhook"))
     deadline = time.monotonic() + 60
     while len(sent(webhook)) < 2 and time.monotonic() < deadline:
-        status_webhooks.send_changes()
+        feed.send_changes()
     assert sent(webhook) == ["delivery.delivered"] * 2
 
 
