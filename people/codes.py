@@ -43,10 +43,8 @@ def renew(subject: UUID, now: datetime) -> None:
 def pause(last: datetime, now: datetime) -> None:
     """Raise TooSoon if the last code was sent (`last`, aware) less than `PAUSE` ago."""
     if (wait := last + PAUSE - now) > timedelta(0):
-        raise TooSoon(
-            _("A code was just sent. Wait %(seconds)s s before you request another.")
-            % {"seconds": max(1, round(wait.total_seconds()))}
-        )
+        text = _("A code was just sent. Wait %(seconds)s s before you request another.")
+        raise TooSoon(text % {"seconds": max(1, round(wait.total_seconds()))})
 
 
 def check(subject: UUID, typed: str, now: datetime) -> bool:
@@ -58,10 +56,8 @@ def check(subject: UUID, typed: str, now: datetime) -> bool:
     code = Code.objects.filter(subject=subject).first() if usable.update(tries=F("tries") + 1) else None
     right = code is not None and constant_time_compare(_digits(subject, code.nonce), re.sub(r"\D", "", typed))
     if code is None or (right and not Code.objects.filter(subject=subject, nonce=code.nonce).delete()[0]):
-        raise Spent(
-            _("This code has expired. It is valid for 15 minutes and %(tries)s tries. Request a new one.")
-            % {"tries": TRIES}
-        )
+        text = _("This code has expired. It is valid for 15 minutes and %(tries)s tries. Request a new one.")
+        raise Spent(text % {"tries": TRIES})
     return right
 
 

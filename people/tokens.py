@@ -100,9 +100,8 @@ def create(
     row.member = user.actor if user.is_team else None
     with lock_user(user):
         if ApiToken.objects.filter(user=user, revoked_at=None).count() >= MOST:
-            raise NotPossible(
-                _("You have %(most)s tokens, which is the limit. Revoke one that you no longer need.") % {"most": MOST}
-            )
+            text = _("You have %(most)s tokens, which is the limit. Revoke one that you no longer need.")
+            raise NotPossible(text % {"most": MOST})
         row.save(force_insert=True)
     security_log.record(SecurityEvent.Type.TOKEN_MADE, user, token=row.prefix, scopes=row.scopes)
     return row, token

@@ -176,10 +176,8 @@ def create(user: User, form: InboundForm, address_id: UUID | None = None) -> Inb
     _seal(address, secrets.token_hex(24), form.cleaned_data["secret"])
     with lock_user(user):
         if InboundAddress.objects.for_user(user).count() >= MOST:
-            raise NotPossible(
-                _("You have %(most)s addresses, which is the limit. Remove one that you no longer need.")
-                % {"most": MOST}
-            )
+            text = _("You have %(most)s addresses, which is the limit. Remove one that you no longer need.")
+            raise NotPossible(text % {"most": MOST})
         address.save(force_insert=True)
     return address
 

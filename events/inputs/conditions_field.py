@@ -44,11 +44,8 @@ class ConditionsField(forms.Field):
     def clean(self, value: Any) -> list[Row]:
         rows = [(number, row) for number, row in enumerate(value or []) if row is not None]
         if len(rows) > MOST_CONDITIONS:
-            raise ValidationError(
-                _("These are %(count)s conditions; at most %(most_conditions)s are possible.")
-                % {"count": len(rows), "most_conditions": MOST_CONDITIONS},
-                "too_many",
-            )
+            text = _("These are %(count)s conditions; at most %(most_conditions)s are possible.")
+            raise ValidationError(text % {"count": len(rows), "most_conditions": MOST_CONDITIONS}, "too_many")
         errors: list[ValidationError] = []
         cleaned = [_clean_row(number, row, errors) for number, row in rows]
         if errors:

@@ -46,17 +46,12 @@ def lines(steps: Sequence[Mapping[str, Any]]) -> str:
 def _step(line: str, check: Callable[[str], list[str]]) -> dict[str, Any]:
     after, title, body = (part.strip() for part in f"{line} | | ".split("|", 3)[:3])
     if (match := _AFTER.fullmatch(after.lower())) is None or not title:
-        raise ValidationError(
-            _("“%(line)s” is not a step. Write when (or now), title and text, such as: %(example)s")
-            % {"line": line[:60], "example": EXAMPLE},
-            "step_format",
-        )
+        sentence = _("“%(line)s” is not a step. Write when (or now), title and text, such as: %(example)s")
+        raise ValidationError(sentence % {"line": line[:60], "example": EXAMPLE}, "step_format")
     seconds = int(match[1]) * _UNITS[match[2]] if match[1] else 0
     if seconds > LONGEST.total_seconds():
-        raise ValidationError(
-            _("“%(after)s” is too late: a series ends within %(days)s days.") % {"after": after, "days": LONGEST.days},
-            "step_too_late",
-        )
+        sentence = _("“%(after)s” is too late: a series ends within %(days)s days.")
+        raise ValidationError(sentence % {"after": after, "days": LONGEST.days}, "step_too_late")
     if len(title) > text.MAX_SUBJECT:
         problem = _("A title has at most %(max_subject)s characters.") % {"max_subject": text.MAX_SUBJECT}
         raise ValidationError(problem, "max_length")

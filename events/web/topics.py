@@ -53,10 +53,8 @@ def detail(request: PersonRequest, topic_id: UUID) -> HttpResponse:
         address = form.cleaned_data["address"]
         with shown_in(form, "address"):
             subscriptions.add(topic, address)
-            messages.success(
-                request,
-                _("%(address)s is added. If an account has this address, it is subscribed now.") % {"address": address},
-            )
+            text = _("%(address)s is added. If an account has this address, it is subscribed now.")
+            messages.success(request, text % {"address": address})
             return redirect("events:topic", topic.id)
     context = {
         "topic": topic,

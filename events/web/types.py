@@ -67,9 +67,8 @@ def delete(request: PersonRequest, type_id: UUID) -> HttpResponse:
     type = _changeable(request, type_id)
     if request.method == "POST":
         type.delete()
-        messages.success(
-            request, _("“%(name)s” is deleted. Its events are not checked any more.") % {"name": type.name}
-        )
+        text = _("“%(name)s” is deleted. Its events are not checked any more.")
+        messages.success(request, text % {"name": type.name})
         return redirect("events:types")
     return render(request, "events/type_delete.html", {"type": type})
 

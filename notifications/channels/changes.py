@@ -62,10 +62,8 @@ def add_at(user: User, kind: str, destination: Destination, label: str = "", cha
     with lock_user(user):
         own = Channel.objects.for_user(user)
         if own.count() >= settings.MOST_CHANNELS:
-            raise NotPossible(
-                _("You have %(most)s channels, which is the limit. Remove one that you no longer need.")
-                % {"most": settings.MOST_CHANNELS}
-            )
+            text = _("You have %(most)s channels, which is the limit. Remove one that you no longer need.")
+            raise NotPossible(text % {"most": settings.MOST_CHANNELS})
         provider = providers.get(kind)
         if kind in ("team", "on_call") and not (user.is_team and not own.filter(provider=kind).exists()):
             raise NotPossible(_("Only a team has such a channel, and one is enough."))
@@ -166,7 +164,7 @@ def _change_target(channel: Channel, after: Destination) -> None:
 
 
 def _check_rights(user: User, address: Mapping[str, Any]) -> None:
-    """Raises `verification.CodeRefused`. `status_webhooks` asks again whenever it sends."""
+    """Raises `verification.CodeRefused`. `changes.feed` asks again whenever it sends."""
     if address.get("everybody") and not user.sees_everybody:
         raise verification.CodeRefused(_("Only an operator can follow everybody's changes."))
 
@@ -242,10 +240,8 @@ def replace_secret(channel_id: UUID, seen: str, by: User, now: datetime) -> bool
     provider, destination = providers.get(channel.provider), channel.destination()
     if len(overlaps := provider.overlap_ends(destination, now)) >= MOST_OLD_SECRETS:
         end = timezone.localtime(min(overlaps))
-        raise NotPossible(
-            _("%(count)s secrets sign each message already. The oldest expires %(end)s. Try again after that.")
-            % {"count": MOST_OLD_SECRETS + 1, "end": dates.hour_of_week(end)}
-        )
+        text = _("%(count)s secrets sign each message already. The oldest expires %(end)s. Try again after that.")
+        raise NotPossible(text % {"count": MOST_OLD_SECRETS + 1, "end": dates.hour_of_week(end)})
     if (successor := provider.rotate(destination, now)) is None:
         return False
     Channel.objects.filter(id=channel.id).update(sealed_secrets=encryption.seal_secrets(successor.secrets, channel.id))

@@ -104,10 +104,8 @@ def _spend_code(channel: Channel) -> None:
             _("Carillon cannot send a code right now because Redis does not answer. Try again in a minute.")
         )
     if not mailboxes.may_send(mailboxes.Purpose.CODE, _recipient(channel)):
-        raise TooManyCodes(
-            _("%(most)s codes were sent to this address within a day, which is the limit. Try tomorrow.")
-            % {"most": mailboxes.MAILS_A_DAY}
-        )
+        text = _("%(most)s codes were sent to this address within a day, which is the limit. Try tomorrow.")
+        raise TooManyCodes(text % {"most": mailboxes.MAILS_A_DAY})
 
 
 def _recipient(channel: Channel) -> str:
@@ -132,7 +130,5 @@ def spend_test(user: User, now: datetime) -> None:
         user=user, origin__in=Notification.OF_CHANNELS, created_at__gt=now - timedelta(days=1)
     )
     if recent.count() >= most:
-        raise TooManyCodes(
-            _("You sent %(most)s tests and codes within a day, which is the limit. Try again tomorrow.")
-            % {"most": most}
-        )
+        text = _("You sent %(most)s tests and codes within a day, which is the limit. Try again tomorrow.")
+        raise TooManyCodes(text % {"most": most})

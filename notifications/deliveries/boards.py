@@ -76,10 +76,8 @@ def mark(messages: Sequence[BoardMessage]) -> str:
 def write(board: Channel, person: User, text: str) -> BoardMessage | None:
     """A person's line, of which `MessageForm` has checked the text. Raises NotPossible."""
     if not rate_limiter.allows(f"board:{person.pk}", _LINES_A_MINUTE, 60.0):
-        raise NotPossible(
-            _("You wrote %(most)s messages within a minute, which is the limit. Wait a moment.")
-            % {"most": _LINES_A_MINUTE}
-        )
+        problem = _("You wrote %(most)s messages within a minute, which is the limit. Wait a moment.")
+        raise NotPossible(problem % {"most": _LINES_A_MINUTE})
     return post(board.id, text, person.get_full_name()[:150])
 
 

@@ -65,9 +65,8 @@ def send(
             user=user, id__gte=first_of(now - _DAY), origin=Notification.Origin.API, origin_id=None
         )
         if 0 < most <= recent.order_by()[:most].count():
-            raise TooManyMessages(
-                _("You sent %(most)s messages within a day, which is the limit. Try again tomorrow.") % {"most": most}
-            )
+            text = _("You sent %(most)s messages within a day, which is the limit. Try again tomorrow.")
+            raise TooManyMessages(text % {"most": most})
         due = outbox.record([new])
         publish_after_commit(due)
     return Sent(new.id, new.batch_id, [wake.id for wake in due])

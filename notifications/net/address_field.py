@@ -44,9 +44,8 @@ class ServerField(AddressField):
     def clean(self, value: Any) -> str:
         server = super().clean(value)
         if "?" in server:
-            raise forms.ValidationError(
-                _("Leave out everything after the server's name; it looks like %(public)s.") % {"public": self._example}
-            )
+            text = _("Leave out everything after the server's name; it looks like %(public)s.")
+            raise forms.ValidationError(text % {"public": self._example})
         return server.rstrip("/")
 
 
@@ -98,15 +97,13 @@ class HeadersField(forms.CharField):
             lines = filter(None, map(str.strip, super().clean(value).splitlines()))
             given = [(name, text) for name, _colon, text in (line.partition(":") for line in lines)]
         if len(given) > MAX_HEADERS:
-            raise forms.ValidationError(
-                _("There are %(count)s headers; use at most %(most)s.") % {"count": len(given), "most": MAX_HEADERS}
-            )
+            problem = _("There are %(count)s headers; use at most %(most)s.")
+            raise forms.ValidationError(problem % {"count": len(given), "most": MAX_HEADERS})
         headers: dict[str, str] = {}
         for number, (name, text) in enumerate(given, 1):
             if not _NAME.fullmatch(name) or not _VALUE.fullmatch(text := text.strip(" \t")):
-                raise forms.ValidationError(
-                    _("Line %(number)s is not a header. Write one like Authorization: Bearer …") % {"number": number}
-                )
+                problem = _("Line %(number)s is not a header. Write one like Authorization: Bearer …")
+                raise forms.ValidationError(problem % {"number": number})
             if _RESERVED.fullmatch(name):
                 raise forms.ValidationError(_("Carillon sets %(name)s itself. Leave it out.") % {"name": name})
             if name.lower() in map(str.lower, headers):

@@ -45,9 +45,8 @@ class AppriseForm(forms.Form):
     def clean_url(self) -> str:
         url: str = self.cleaned_data["url"]
         if (scheme := _scheme(url)) in _OWN:
-            raise forms.ValidationError(
-                _("Use Carillon's own kind of channel for %(scheme)s:// instead.") % {"scheme": scheme}
-            )
+            problem = _("Use Carillon's own kind of channel for %(scheme)s:// instead.")
+            raise forms.ValidationError(problem % {"scheme": scheme})
         if scheme not in SERVICES:
             if scheme in REFUSED:
                 reason, name = REFUSED[scheme]
@@ -62,10 +61,8 @@ class AppriseForm(forms.Form):
             raise forms.ValidationError(text % {"scheme": scheme, "example": EXAMPLE})
         if (service := _service(url)) is None:
             template = apprise_requests.load(scheme).templates[0].replace("{schema}", scheme)
-            raise forms.ValidationError(
-                _("This is not a complete URL of %(name)s. Enter one like %(template)s")
-                % {"name": _name(scheme), "template": template}
-            )
+            problem = _("This is not a complete URL of %(name)s. Enter one like %(template)s")
+            raise forms.ValidationError(problem % {"name": _name(scheme), "template": template})
         if refusal := _refusal(service):
             raise forms.ValidationError(refusal)
         return url

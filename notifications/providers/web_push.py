@@ -53,13 +53,11 @@ class WebPushForm(forms.Form):
         host = urlsplit(endpoint).hostname or ""
         services: list[str] = settings.PUSH_SERVICES
         if not any(host == name or (name.startswith(".") and host.endswith(name)) for name in services):
-            raise forms.ValidationError(
-                _(
-                    "%(host)s is not a known push service. Use another browser, or ask the operator to add it to "
-                    "PUSH_SERVICES."
-                )
-                % {"host": host}
+            text = _(
+                "%(host)s is not a known push service. Use another browser, or ask the operator to add it to "
+                "PUSH_SERVICES."
             )
+            raise forms.ValidationError(text % {"host": host})
         return endpoint
 
     def clean_p256dh(self) -> str:

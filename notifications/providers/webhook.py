@@ -62,13 +62,11 @@ class WebhookForm(forms.Form):
     def clean_secret(self) -> str:
         secret: str = self.cleaned_data["secret"]
         if secret and not _is_secret(secret):
-            raise forms.ValidationError(
-                _(
-                    "A signing secret is %(secret_prefix)s followed by 24 to 64 bytes in base64. Leave this "
-                    "empty and Carillon creates one."
-                )
-                % {"secret_prefix": SECRET_PREFIX}
+            text = _(
+                "A signing secret is %(secret_prefix)s followed by 24 to 64 bytes in base64. Leave this "
+                "empty and Carillon creates one."
             )
+            raise forms.ValidationError(text % {"secret_prefix": SECRET_PREFIX})
         return secret
 
 

@@ -77,9 +77,8 @@ def _to_added(request: PersonRequest) -> HttpResponse:
         return redirect("notifications:channel-verify", channel.id)
     if channel.provider == Board.kind:
         return redirect("notifications:board", channel.id)
-    messages.success(
-        request, _("“%(label)s” is ready. Send a test to check that it arrives.") % {"label": channel.label}
-    )
+    text = _("“%(label)s” is ready. Send a test to check that it arrives.")
+    messages.success(request, text % {"label": channel.label})
     return redirect(f"{reverse('notifications:channels')}#channel-{channel.id}")
 
 
@@ -224,9 +223,8 @@ def replace_secret(request: PersonRequest, channel_id: UUID) -> HttpResponse:
 def enable(request: PersonRequest, channel_id: UUID) -> HttpResponse:
     channel = Channel.objects.own(request.user, id=channel_id)
     if changes.enable_own(channel):
-        messages.success(
-            request, _("“%(label)s” is enabled. Send a test to check that it arrives.") % {"label": channel.label}
-        )
+        text = _("“%(label)s” is enabled. Send a test to check that it arrives.")
+        messages.success(request, text % {"label": channel.label})
     return redirect("notifications:channel", channel.id)
 
 

@@ -52,11 +52,8 @@ def download(request: PersonRequest) -> HttpResponseBase:
     if request.method != "POST":
         return render(request, "people/account_download.html")
     if not rate_limiter.allows(f"account-download:{request.user.pk}", _DOWNLOADS_AN_HOUR, 3_600.0):
-        messages.error(
-            request,
-            _("You have downloaded your data %(count)d times within an hour, which is the limit. Wait an hour.")
-            % {"count": _DOWNLOADS_AN_HOUR},
-        )
+        text = _("You have downloaded your data %(count)d times within an hour, which is the limit. Wait an hour.")
+        messages.error(request, text % {"count": _DOWNLOADS_AN_HOUR})
         return redirect("people:account-download")
     file = TemporaryFile()  # noqa: SIM115 - `_Pieces` closes it
     replica.read(lambda: export.write(request.user, file))
@@ -99,9 +96,8 @@ class DeleteForm(forms.Form):
     def clean_email(self) -> str:
         email: str = self.cleaned_data["email"]
         if email.strip().lower() != self._user.email.lower():
-            raise ValidationError(
-                _("This is not the address of this account. Type %(email)s.") % {"email": self._user.email}
-            )
+            text = _("This is not the address of this account. Type %(email)s.")
+            raise ValidationError(text % {"email": self._user.email})
         return email
 
 
@@ -218,10 +214,8 @@ def revoke_token(request: PersonRequest, token_id: UUID) -> HttpResponse:
     token = get_object_or_404(ApiToken, user=request.user, id=token_id)
     if request.method == "POST":
         if tokens.revoke(request.user, token.id):
-            messages.success(
-                request,
-                _("“%(label)s” is revoked. Programs that use it are refused from now on.") % {"label": token.label},
-            )
+            text = _("“%(label)s” is revoked. Programs that use it are refused from now on.")
+            messages.success(request, text % {"label": token.label})
         return redirect(_tokens())
     return render(request, "people/token_revoke.html", {"token": token})
 
