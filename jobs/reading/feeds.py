@@ -36,13 +36,13 @@ _LONGEST_EXCERPT = 120
 _ENTITY = re.compile(
     r"<!ENTITY(?!\s+\w{1,40}\s+(?:\"(?:[^\"&%<]{0,40}|&#\w{1,8};)\"|'(?:[^'&%<]{0,40}|&#\w{1,8};)')\s*>)"
 )
-# Halves of an emoji, as careless programs write them; no parser reads them.
-_HALF = re.compile(
-    r"&#(?:x0*d[89a-f][0-9a-f]{2}|0*(?:5529[6-9]|55[3-9]\d\d|56\d{3}|57[0-2]\d\d|573[0-3]\d|5734[0-3]));", re.I
+# Halves of emojis, as careless programs write them; no parser reads them.
+_HALVES = re.compile(
+    r"(?:&#(?:x0*d[89a-f][0-9a-f]{2}|0*(?:5529[6-9]|55[3-9]\d\d|56\d{3}|57[0-2]\d\d|573[0-3]\d|5734[0-3]));)+", re.I
 )
 _REFERENCE = re.compile(
     r"<!\[CDATA\[.*?(?:\]\]>|\Z)|<!--.*?(?:-->|\Z)"
-    r"|&(?:#\d{1,7};|#[xX][0-9a-fA-F]{1,6};|(?P<named>[A-Za-z][A-Za-z0-9]{1,31});)?",
+    r"|&(?:(?P<named>#1[2-5]\d|#[xX][89][0-9a-fA-F]|[A-Za-z][A-Za-z0-9]{1,31});|#\d{1,7};|#[xX][0-9a-fA-F]{1,6};)?",
     re.DOTALL,
 )
 _ENTRY_BEGIN, _ENTRY_END = (re.compile(rf"<{end}(?:\w+:)?(?:item|entry)[\s>]") for end in ("", "/"))
@@ -124,7 +124,7 @@ def _of_xml(text: str, url: str) -> tuple[str, list[_Item]]:
     if _ENTITY.search(text):
         raise NotAFeed("feed_entities")
     # RSS 1.1 is RSS 1.0 with other names.
-    text = _RSS_11.sub("http://purl.org/rss/1.0/", _HALF.sub("\N{REPLACEMENT CHARACTER}", text))
+    text = _RSS_11.sub("http://purl.org/rss/1.0/", _HALVES.sub(_joined, text))
     headers = {"content-type": "application/xml; charset=utf-8"}
     if "xml:base" in text:  # else links stay as they are written
         headers["content-location"] = url
@@ -148,8 +148,14 @@ def _is_cut(text: str) -> bool:
     return _ENTRY_BEGIN.search(rest) is not None and _ENDS_WHOLE.search(rest) is None
 
 
+def _joined(match: re.Match[str]) -> str:
+    """Two halves are one; any other is what no text can hold."""
+    numbers = [int(one[1:], 16) if one[0] in "xX" else int(one) for one in re.findall(r"#(\w+)", match[0])]
+    return "".join(map(chr, numbers)).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 def _reference(match: re.Match[str]) -> str:
-    """Write names of HTML and a bare "&", which no XML parser knows, as it knows them: "?a=1&copy=2" has no "©"."""
+    """Write names of HTML, numbers of Windows-1252 and a bare "&" as XML knows them: "?a=1&copy=2" has no "©"."""
     if (name := match["named"]) is None:
         return "&amp;" if match[0] == "&" else match[0]
     if name in ("lt", "gt", "amp", "quot", "apos"):

@@ -285,6 +285,8 @@ KINDS = {
         "Hi #you",
         "https://m.example/1",
     ),
+    "numbers of Windows-1252": (rss("<title>it&#146;s &#x93;so&#148; &#133;</title>"), "it’s “so” …", ""),
+    "an emoji in two halves": (rss("<title>a &#55357;&#56832;&#xD83D;&#xDE01; b</title>"), "a 😀😁 b", ""),
     "entities of HTML": (rss("<title>caf&eacute; &mdash; &nbsp;x</title>"), "café — x", ""),
     "a bare &": (rss("<title>a &amp b</title><link>https://e.org/?a=1&b=2</link>"), None, "https://e.org/?a=1&b=2"),
     "a bare & before what names a letter": (
