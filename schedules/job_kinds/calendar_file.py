@@ -26,7 +26,7 @@ _MOST_ALARMS = 10
 _IS_DATE = re.compile(r';\s*VALUE="?DATE"?(?:;|$)', re.IGNORECASE)
 _MOMENT = re.compile(
     r"(\d{4}|--)-?(\d\d)-?(\d\d)(?:[T ]([01]\d|2[0-4]):?([0-5]\d)(?::?([0-6]\d))?(?:\.\d+)?"
-    r"(Z|[+-]\d\d(?::?\d\d)?)?)?(?:/.*)?",
+    r"(Z|[+-]\d\d(?::?\d\d)?)?|Z)?(?:/.*)?",
     re.ASCII,
 )
 # Of an alarm of Apple's that is at none, such as at a place.
@@ -54,7 +54,8 @@ def read(raw: bytes, content_type: str, now: datetime) -> File:
     count = 0
     for calendar in _calendars(whole):
         parts = [*calendar.walk()]
-        zone, method, own = calendar.value("X-WR-TIMEZONE"), calendar.value("METHOD").upper(), _definitions(parts)
+        zone = calendar.value("X-WR-TIMEZONE") or calendar.value("TIMEZONE-ID")
+        method, own = calendar.value("METHOD").upper(), _definitions(parts)
         head = repr((zone, method, own))
         if head not in readers:
             readers[head] = _Reader(zone, method == "CANCEL", {**shared, **own}, now, dates)

@@ -58,7 +58,7 @@ def _exact(written: str) -> str | None:
     from icalendar.timezone.windows_to_olson import WINDOWS_TO_OLSON  # all of the package: 2.5 MiB in each process
 
     plain = written.strip(' "/')
-    if plain.lower() == "coordinated universal time":
+    if plain.lower() in ("coordinated universal time", "z"):
         return "UTC"
     names = _lower()
     return names.get(plain.replace(" ", "_").lower()) or names.get(WINDOWS_TO_OLSON.get(plain, "").lower())

@@ -168,6 +168,8 @@ ZONES = {
     "an offset in the value": ("DTSTART:20260105T093000+0200", "01-05 07:30"),
     "a leap second": ("DTSTART:20260105T235960Z", "01-05 23:59"),
     "a date without VALUE": ("DTSTART:20260105", "01-05 08:00"),
+    "a date with a Z": ("DTSTART;VALUE=DATE:20260105Z", "01-05 08:00"),
+    "Z as a zone": ("DTSTART;TZID=Z:20260105T090000", "01-05 09:00"),
     "EST": ("DTSTART;TZID=EST:20260105T090000", "01-05 14:00"),
     "a Windows zone in quotes with a path": ('DTSTART;TZID="/Microsoft/Eastern Standard Time":20260105T090000', "01-05 14:00"),
 }  # fmt: skip

@@ -185,6 +185,7 @@ def fixed(name: str, offset: str) -> str:
         (f"X-WR-TIMEZONE:Mine\r\n{fixed('Mine', '-0500')}", "01-05 14:00"),
         (f"X-WR-TIMEZONE:Mine\r\n{fixed('Mine', '+0513')}", "01-05 03:47"),
         ("X-WR-TIMEZONE:\r\n", "01-05 08:00"),
+        ("TIMEZONE-ID:America/New_York\r\n", "01-05 14:00"),
         ("X-WR-TIMEZONE:Mars/Base\r\n", " !Its time zone “Mars/Base” is not known."),
     ],
 )
