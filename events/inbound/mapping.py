@@ -24,6 +24,7 @@ from work.reasons import NO_REASON, Reason
 
 MOST_ALERTS = 100
 """Alerts of one request."""
+_SECONDS, _MILLISECONDS = re.compile(r"[0-9]{9,13}(?:\.[0-9]{1,9})?"), 1e11
 TEXTS.update(
     too_many_events=_("It has more than %(most)s events."),
     not_a_type=_("“%(value)s” is not a type; write one such as order.paid."),
@@ -226,10 +227,11 @@ def _time(value: Any) -> datetime | None:
         return None
     problem = Refusal("not_an_instant", value=matching.shown(value, 60))
     try:
-        if isinstance(value, str):
-            instant = datetime.fromisoformat(value)
-        elif isinstance(value, int | float) and not isinstance(value, bool):
-            instant = datetime.fromtimestamp(value, UTC)
+        if isinstance(value, str) and not _SECONDS.fullmatch(value):
+            instant = datetime.fromisoformat(value.upper())
+        elif isinstance(value, str | int | float) and not isinstance(value, bool):
+            seconds = float(value)  # or milliseconds, which no expression can divide
+            instant = datetime.fromtimestamp(seconds / 1_000 if seconds >= _MILLISECONDS else seconds, UTC)
         else:
             raise problem
     except (ValueError, OverflowError, OSError):

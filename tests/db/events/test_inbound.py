@@ -270,6 +270,14 @@ def test_expressions_make_the_event() -> None:
     assert Event.objects.count() == 2
 
 
+@pytest.mark.parametrize("at", [1_780_000_000_000, "1780000000", "1780000000000", "2026-05-28t20:26:40z"])
+def test_a_time_may_be_in_milliseconds_or_a_text(at: int | str) -> None:
+    make_address(fields={"time": "body.at"})
+    post({"at": at})
+    event = Event.objects.get()
+    assert event.occurred_at is not None and event.occurred_at.timestamp() == 1_780_000_000
+
+
 @pytest.mark.parametrize(
     "fields",
     [{"type": "body.amount"}, {"type": "'delivery.dead'"}, {"data": "body.amount"}, {"time": "body.type"}],
