@@ -22,8 +22,8 @@ register = template.Library()
 register.filter("state_word", state_word)
 register.filter("lasting", durations.in_words)
 register.filter("offset", zones.offset)
-for one in (dates.day, dates.full_day, dates.weekday, dates.named_day, dates.month):
-    register.filter(one.__name__, one)
+for name in ("day", "full_day", "weekday", "named_day", "month"):
+    register.filter(name, getattr(dates, name))
 
 # Up to so many seconds, the unit, and what is said of one and of more of it, ahead and past.
 _STEPS = (

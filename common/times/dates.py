@@ -1,37 +1,28 @@
 """Dates and times as people write them, in the active language."""
 
 from datetime import UTC, date, datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from django.utils import formats, timezone
-from django.utils.translation import get_language, gettext as _, pgettext
+from django.utils.translation import get_language, gettext as _, pgettext, pgettext_lazy
+
+
+def _written(when: date, pattern: object) -> str:
+    return _formatted(date(when.year, when.month, when.day), str(pattern), get_language())
+
+
+@lru_cache(maxsize=5_000)
+def _formatted(when: date, pattern: str, language: str | None) -> str:
+    # Pages and messages name the same few days again and again.
+    return formats.date_format(when, pattern)
+
 
 # The patterns are Django's: https://docs.djangoproject.com/en/stable/ref/templates/builtins/#date
-
-
-def day(when: date) -> str:
-    """ "20 November"."""
-    return _written(when, pgettext("date pattern", "j F"))
-
-
-def full_day(when: date) -> str:
-    """ "20 November 2026"."""
-    return _written(when, pgettext("date pattern", "j F Y"))
-
-
-def weekday(when: date) -> str:
-    """ "Friday 20 November 2026"."""
-    return _written(when, pgettext("date pattern", "l j F Y"))
-
-
-def named_day(when: date) -> str:
-    """ "Friday 20 November"."""
-    return _written(when, pgettext("date pattern", "l j F"))
-
-
-def month(when: date) -> str:
-    """ "November 2026"."""
-    return _written(when, "YEAR_MONTH_FORMAT")
+day = partial(_written, pattern=pgettext_lazy("date pattern", "j F"))  # "20 November"
+full_day = partial(_written, pattern=pgettext_lazy("date pattern", "j F Y"))  # "20 November 2026"
+weekday = partial(_written, pattern=pgettext_lazy("date pattern", "l j F Y"))  # "Friday 20 November 2026"
+named_day = partial(_written, pattern=pgettext_lazy("date pattern", "l j F"))  # "Friday 20 November"
+month = partial(_written, pattern="YEAR_MONTH_FORMAT")  # "November 2026"
 
 
 def near_day(when: date, today: date) -> str:
@@ -77,13 +68,3 @@ def in_full(when: datetime) -> str:
 def rfc3339(when: datetime) -> str:
     """An aware instant in UTC, with `Z`, for programs."""
     return when.astimezone(UTC).isoformat().replace("+00:00", "Z")
-
-
-def _written(when: date, pattern: str) -> str:
-    return _formatted(date(when.year, when.month, when.day), pattern, get_language())
-
-
-@lru_cache(maxsize=5_000)
-def _formatted(when: date, pattern: str, language: str | None) -> str:
-    # Pages and messages name the same few days again and again.
-    return formats.date_format(when, pattern)
