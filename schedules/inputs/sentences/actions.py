@@ -22,8 +22,6 @@ _SMALLER = {
     "years": ("months", 12),
 }
 _MINUTES = {"minutes": 1, "hours": 60, "days": 24 * 60, "weeks": 7 * 24 * 60}
-# A week or two, to many: "heute in acht Tagen", "de hoy en quince días".
-_IDIOMS = ([(8, "days")], [(15, "days")])
 _UNITS = ("years", "quarters", "months", "weeks", "workdays", "days", "hours", "minutes", "seconds")
 _MONTHS = {"months": 1, "quarters": 3, "years": 12}
 _WORKWEEK = 5
@@ -157,10 +155,6 @@ def _from_to(first: int, last: int, **fields: Any) -> Day:
     return Day(weekdays=span.all_weekdays, repeats=True, **fields)
 
 
-def _weekday_to(first: int, last: int) -> Day:
-    return _from_to(0, 4) if (first, last) == (0, 4) else Day(weekdays=(first,), until=Day(weekdays=(last,)))
-
-
 def _in_week(weekday: int, today: date, weeks: int) -> Day:
     return Day(exact=today + timedelta(days=7 * weeks + weekday - today.weekday()))
 
@@ -262,6 +256,13 @@ def _times(pieces: list[Piece]) -> Times:
     return tuple(clock for found in of for clock in found)
 
 
+def _in_parts(pieces: list[Piece]) -> Times | None:
+    """ "8 in the morning and 8 in the evening" """
+    parts = [piece.kinds["inpart"] for piece in pieces if "inpart" in piece.kinds]
+    times = [clock.within(part) for part, clock in zip(parts, _times(pieces), strict=False)]
+    return tuple(one for one in times if one) if all(times) else None
+
+
 def _hour_after(times: Times, before: Piece) -> Times | None:
     """ "24 December 18" may be the year."""
     day = before.kinds.get("day")
@@ -297,6 +298,7 @@ ACTIONS: Mapping[str, Callable[..., Any]] = {
     "quarter": lambda number, year=0: _day(day=1, month=3 * number - 2, year=year),
     # Weekdays, and days from today.
     "weekdays_of": lambda day: (5, 6) if day == Day(weekdays=(5,), weekday=5) else day.weekdays or None,
+    "weekday_to": lambda first, last: Day(weekdays=(first,), until=Day(weekdays=(last,))),
     "weekset": lambda days: Day(weekdays=tuple(map(int, days.split("-"))), repeats=True),
     "often": lambda number, adverb: number if adverb == (1, "days") else None,
     "named_day": lambda day, weekday: None if day.repeats else replace(day, named_weekday=weekday),
@@ -311,9 +313,7 @@ ACTIONS: Mapping[str, Callable[..., Any]] = {
     ),
     "next_workday": lambda today: _shifted([(1, "workdays")], Day(exact=today), 1, today),
     "days_later": lambda number, today, part="": Day(exact=today + timedelta(days=number), part=part),
-    "later_than": lambda lengths, number, today: (
-        None if lengths in _IDIOMS else _shifted(lengths, Day(exact=today + timedelta(days=number)), 1, today)
-    ),
+    "later_than": lambda lengths, number, today: _shifted(lengths, Day(exact=today + timedelta(days=number)), 1, today),
     "week_after": lambda number, today: Day(exact=today + timedelta(days=7 + number)),
     "with_part": lambda day, part: None if day.part else replace(day, part=part),
     "weekday_part": lambda day, part: replace(day, part=part) if day.weekdays and not day.part else None,
@@ -325,7 +325,9 @@ ACTIONS: Mapping[str, Callable[..., Any]] = {
     "before_year": lambda year: Day(exact=date(year - 1, 12, 31)),
     "every_of": lambda of: of.every if of.repeats else None,
     "each_day_part": lambda day, part: (
-        replace(day, part=part, repeats=True) if day == Day(weekdays=day.weekdays, repeats=day.repeats) else None
+        Day(weekdays=day.all_weekdays, part=part, repeats=True)
+        if day == Day(weekdays=day.weekdays, repeats=day.repeats, until=day.until)
+        else None
     ),
     "each_part": lambda part, number=1: Day(every=(number, "days"), part=part, repeats=True),
     # Times of day.

@@ -74,12 +74,13 @@ Times = tuple[Clock, ...]
 
 @dataclass
 class Piece:
-    """A part of the line with its value for each kind that it can be."""
+    """A part of the line with its value for each kind that it can be. `inner`: without words such as "until"."""
 
     kinds: Mapping[str, Any]
     start: int
     end: int
     text: str = ""
+    inner: Piece | None = None
     is_used: bool = False
 
 
@@ -138,6 +139,10 @@ class Day:
             return self.weekdays
         (first,), (last,) = self.weekdays, self.until.weekdays
         return tuple(sorted((first + one) % 7 for one in range((last - first) % 7 + 1)))
+
+    @property
+    def is_workweek(self) -> bool:
+        return self.all_weekdays == (0, 1, 2, 3, 4)
 
     @property
     def can_shift(self) -> bool:

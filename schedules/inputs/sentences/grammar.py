@@ -98,7 +98,8 @@ class Grammar:
                     at = begin + 1
                     continue
                 start, stop = pieces[begin].start, pieces[end - 1].end
-                made = [Piece({rule.kind: of}, start, stop, line[start:stop])]
+                inner = next((pieces[match.start(name)] for name in rule.names if match[name]), None)
+                made = [Piece({rule.kind: of}, start, stop, line[start:stop], inner)]
                 if rule.kind in _ASIDE:
                     aside, made = [*aside, *made], []
                 pieces = [*pieces[:begin], *made, *pieces[end:]]

@@ -31,7 +31,8 @@ HINTS = {
     "two-repeats": _("Two repetitions are named: “{what}”. Keep one, and make a second reminder for the other."),
     "two-ends": _("Two ends are named: “{what}”. Keep one."),
     "two-times": (
-        _("These times do not fit into one reminder. Make one for each, or use the same minute, as “8:00 and 20:00”.")
+        _("“{what}” does not fit into one reminder. Make one for each time, or use the same minute, as “8:00 and "
+          "20:00”.")
     ),
     "range": _("“{what}” is a span. Write when it begins, such as 9:00; “from 9 to 17” goes with “every hour”."),
     "relative": _("“{what}” is not exact enough. Write the day and time itself, such as “Friday 9:00”."),
@@ -62,6 +63,7 @@ HINTS = {
     "which-time": _("“{what}” can be in the first or in the second half of the day. Write it as {night} or {day}."),
     "which-day": _("The weekday and the date of “{what}” do not agree. Keep one of them."),
     "which-week": _("“{what}” can be the one of this week or of the next. Write the date."),
+    "idiom": _("“{what}” can mean full weeks or exactly as many days. Write the date."),
     "amount": _("“{what}” can be a time or an amount. Write the time as 12:00, or put the amount into quotes."),
     "minutes": _("“{what}” can be a time with minutes, or two times. Write it as 8:20, or as 8:00 and 20:00."),
     "midnight": _("“{what}” can be when the day begins or when it ends. Write 00:00 or 23:59."),

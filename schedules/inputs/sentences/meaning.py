@@ -121,7 +121,7 @@ class _Meaning:
         if sentence.within:
             raise NotUnderstood("two-days", sentence.timing)
         if len(sentence.times) > 1:
-            raise NotUnderstood("two-times")
+            raise NotUnderstood("two-times", sentence.timing)
         clock = self._time()
         moment = self._moment(day, clock) if day else self._first(clock.time)
         if moment <= self.now or (day and day.ends_before(moment, self.now)):
@@ -138,7 +138,8 @@ class _Meaning:
         if day == Day(day=-1):
             day = Day(exact=day.next(self.now))  # of this month, even on its last evening
         moment = datetime.combine(day.next(self.now, at), at)
-        if len(day.all_weekdays) > 1 and (sentence.times or not day.until):  # a span may be one event
+        is_often = sentence.times or not day.until or day.is_workweek  # else a span may be one event
+        if len(day.all_weekdays) > 1 and is_often:
             raise self._which_day("two-days", *([moment] if day.until else []), each=day.all_weekdays)
         if (day.month, day.day, day.year) == (self.now.month, self.now.day, 0) and moment.year > self.now.year:
             raise NotUnderstood("passed", sentence.timing)
@@ -157,12 +158,18 @@ class _Meaning:
         if day.named_weekday not in (None, moment.weekday()):
             near = moment + timedelta(days=(day.named_weekday - moment.weekday() + 3) % 7 - 3)
             raise self._which_day("which-day", moment, near)
-        is_today = moment.date() == self.now.date() and not self.sentence.times
-        if day.is_near or (is_today and day == Day(weekdays=day.weekdays) and not self.sentence.part):
+        today = datetime.combine(self.now, moment.time())
+        if self._names_today(day) and not (self.sentence.times or self.sentence.part) and self._soon(today) > self.now:
+            moment, day = today, replace(day, is_near=True)
+        if day.is_near:
             raise self._which_day("which-week", moment, moment + 7 * _DAY)
-        if not is_today:
+        if self.sentence.times or moment.date() != self.now.date():
             return moment
-        return self._soon(moment) if day.exact and not day.shift and moment <= self.now else moment
+        return self._soon(moment) if day.is_dated and not day.shift and moment <= self.now else moment
+
+    def _names_today(self, day: Day) -> bool:
+        """Whether it is a weekday alone, which may be today or in a week."""
+        return day == Day(weekdays=(self.now.weekday(),))
 
     def _soon(self, passed: datetime) -> datetime:
         """A full hour of this day that is not too late, instead of the usual one."""
@@ -180,21 +187,28 @@ class _Meaning:
         """The times, each in the part of the day. Asks for the half of the day where it is not clear."""
         sentence = self.sentence
         if sentence.part:
-            times = [one.within(sentence.part) for one in sentence.times]
-            self._fits(all(times))
-            return [one for one in times if one is not None]
-        hours = sentence.hours or ()
-        self._check_half("times", sentence.times, hours if sentence.times[0] in hours else sentence.times)
-        return list(sentence.times)
+            inside = [one.within(sentence.part) for one in sentence.times]
+            self._fits(all(inside))
+            return [one for one in inside if one is not None]
+        times, hours = tuple(map(self._still_today, sentence.times)), sentence.hours or ()
+        self._check_half("times", times, hours if times[0] in hours else times)
+        return list(times)
+
+    def _still_today(self, clock: Clock) -> Clock:
+        """ "Today at 4" is in the half of the day that has not passed."""
+        day = self.sentence.day
+        is_today = day is not None and not self.sentence.every and day.exact == self.now.date()
+        is_over = is_today and clock.time <= self.now.time() and self._is_unsure("times", clock)
+        return clock.in_half(True) if is_over else clock
 
     # Questions back.
 
-    def _which_day(self, code: str, *days: datetime, each: tuple[int, ...] = ()) -> NotUnderstood:
+    def _which_day(self, code: str, *days: datetime, each: tuple[int, ...] = (), of: str = "day") -> NotUnderstood:
         """Asks for one of these days; or whether all of the weekdays `each` come again."""
-        dates = [one.date() for one in days if one > self.now]
+        dates = [one.date() for one in days if one.date() >= self.now.date()]
         choices = [(words.each(each), words.each(each))] if each else []
         choices += [(f"{words.weekday(one.weekday())}, {words.day(one)}", f"{one}") for one in dates]
-        return self.sentence.which(code, self.sentence.spans["day"], choices)
+        return self.sentence.which(code, self.sentence.spans[of], choices)
 
     def _is_elsewhere(self, clock: Clock) -> bool:
         """Whether a meal has it in the other half of the day, as "dinner at 8"."""
@@ -202,18 +216,19 @@ class _Meaning:
         meant = [one.time for one in map(clock.within, meals) if one is not None]
         return clock.is_open and any(one != clock.time for one in meant)
 
+    def _is_unsure(self, name: str, clock: Clock) -> bool:
+        is_exact = ":" in self.sentence.spans[name].text and clock.hour > 9
+        return clock.is_unclear or (not is_exact and self._is_elsewhere(clock))
+
     def _check_half(self, name: str, times: Times, shown: Times) -> None:
         """Asks for the half of the day, if one of these times of a field may be in both."""
-        piece = self.sentence.spans[name]
-        is_exact = ":" in piece.text
-        if not any(one.is_unclear or (not (is_exact and one.hour > 9) and self._is_elsewhere(one)) for one in times):
+        if not any(self._is_unsure(name, one) for one in times):
             return
-        before = "" if name == "times" else f"{piece.text.split()[0]} "  # "until 5", without the time
         separator = "-" if self.sentence.hours else ", "
         night, day = (separator.join(one.shown(is_second) for one in shown) for is_second in (False, True))
         text = _("%(time)s at night") if night < _MORNING_BEGINS else _("%(time)s in the morning")
-        choices = [(text % {"time": night}, before + night), (day, before + day)]
-        raise self.sentence.which("which-time", piece, choices, night=night, day=day)
+        choices = [(text % {"time": night}, night), (day, day)]
+        raise self.sentence.which("which-time", self.sentence.spans[name], choices, night=night, day=day)
 
     # Repeating.
 
@@ -288,7 +303,7 @@ class _Meaning:
             or not (unit in ("days", "weeks") or (day and day.several))
             or len({one.minute for one in times}) > 1
         ):
-            raise NotUnderstood("two-times")
+            raise NotUnderstood("two-times", self.sentence.timing)
         today = Day(weekdays=(self.now.weekday(),)) if unit == "weeks" else None
         hours = ",".join(str(one.hour) for one in times)
         return f"{times[0].minute} {hours} {self._cron_days(day or today)}"
@@ -341,6 +356,8 @@ class _Meaning:
         on = limit.next(since)
         if limit.named_weekday not in (None, on.weekday()):
             raise NotUnderstood("which-day", self.sentence.timing)
+        if self._names_today(limit) and on == self.now.date() and name in self.sentence.spans:
+            raise self._which_day("which-week", self.now, self.now + 7 * _DAY, of=name)
         if name == "starts":
             return datetime.combine(on, time())
         return datetime.combine(on, LAST_MINUTE) - limit.is_month * _DAY

@@ -20,6 +20,8 @@ DATA = Path(__file__).with_name("data")
 LONGEST = 300
 """Of a line, in characters."""
 _MOST_WORDS = 6
+# What is no time where a dash joins it to a word, as in "first-aid".
+_FIRST_OF_TWO = {"num", "ord", "half", "quarter", "unit", "month", "weakmonth", "vague"}
 _FARTHEST = 14 * 60
 _YEARS = range(1900, 2200)
 # Kinds of words that mean a time in whatever language the rest is.
@@ -227,9 +229,11 @@ def pieces(line: str, language: str) -> list[Piece]:
 
 
 def _is_code(made: list[Piece], start: int, kinds: Mapping[str, Any]) -> bool:
-    """Whether a dash joins what starts here to a word or number before it, as in "node-3" and "4-course"."""
+    """Whether a dash joins what starts here to a word or number before it, as in "node-3" and "first-aid"."""
     first, dash = made[-2:] if len(made) > 1 else (None, None)
-    if first is None or dash is None or dash.text != "-" or (first.kinds if kinds else "digits" not in first.kinds):
+    if first is None or dash is None or dash.text != "-":
+        return False
+    if first.kinds if kinds else not first.kinds.keys() & _FIRST_OF_TWO:
         return False
     return first.end == dash.start and dash.end == start
 

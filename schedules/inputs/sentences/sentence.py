@@ -116,7 +116,9 @@ class Sentence:
         return tuple(("".join(text for text, _ in group), is_used) for is_used, group in letters)
 
     def which(self, code: str, piece: Piece, choices: Iterable[tuple[str, object]], **named: object) -> NotUnderstood:
-        """Asks which text is meant in place of the piece; each choice has a name in front."""
+        """Asks which text is meant in place of the piece, behind words such as "until"; each choice has a name."""
+        if piece.inner and piece.kinds.keys() & {"begins", "ends", "deadline"}:
+            piece = piece.inner
         lines = [(name, f"{self.line[: piece.start]}{text}{self.line[piece.end :]}") for name, text in choices]
         return NotUnderstood(code, piece.text, lines, **named)
 
@@ -179,8 +181,9 @@ class Sentence:
     def _resolve_step(self) -> None:
         """A day that repeats has its own step; else an adverb says one, such as "monthly"."""
         day = self.day or Day()
-        if len(day.weekdays) > 1 and "/" in self.spans["day"].text and (self.times or self.hours):
-            self.day = day = replace(day, repeats=True)  # "Tue/Thu 7pm" comes again, "Fri/Sat" is a choice
+        is_often = day.is_workweek or (len(day.weekdays) > 1 and "/" in self.spans["day"].text)
+        if is_often and (self.times or self.hours or self.part):  # "Tue/Thu 7pm"; "Fri/Sat" is a choice
+            self.day = day = Day(weekdays=day.all_weekdays, repeats=True)
         adverbs = [piece for piece in self.pieces if "adverb" in piece.kinds]
         if adverbs and self._is_of_weekdays(adverbs[0].kinds["adverb"], day):
             self._use_adverb(adverbs[0])
@@ -285,7 +288,7 @@ class Sentence:
             self.body = self.spans["hours"].text
         if isinstance(self.starts, Clock):
             if self.times:
-                raise NotUnderstood("two-times")
+                raise NotUnderstood("two-times", self.timing)
             self._use_start()
         if isinstance(self.ends, Clock):  # of each day, or of the first one?
             raise NotUnderstood("range", self.spans["ends"].text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from datetime import timedelta
 from functools import cache
 from itertools import takewhile
 from typing import TYPE_CHECKING
@@ -53,6 +54,8 @@ def _refusal(code: str, at: int, sentence: Sentence) -> NotUnderstood:
         return _amount(sentence.pieces[at - 1], bare, piece, sentence)
     last = after[0] if after and piece.kinds.keys() & {"every", "near"} else piece
     dates = sorted({day.next(sentence.now) for day in piece.kinds["slashed"]}) if code == "slashes" else []
+    if code == "idiom":
+        dates = [sentence.now.date() + timedelta(days=piece.kinds["idiom"] - less) for less in (1, 0)]
     choices = [(words.day(one), one) for one in dates if one >= sentence.now.date()]
     text = sentence.line[piece.start : last.end]
     return sentence.which(code, replace(piece, end=last.end, text=text), choices)
@@ -141,6 +144,7 @@ _BESIDE: Mapping[str, Callable[[Piece, Sentence], object]] = {
     "dated": lambda piece, sentence: sentence.day,
     "single": lambda piece, sentence: sentence.day and not sentence.every,
     "untimed": lambda piece, sentence: "loose" in piece.kinds and not sentence.times,
+    "timed": lambda piece, sentence: sentence.times,
     "settled": lambda piece, sentence: (
         (sentence.times and (sentence.day or sentence.every)) or any(unit in ELAPSED for _, unit in sentence.wait)
     ),
@@ -237,7 +241,7 @@ def title(pieces: list[Piece], lexicon: Lexicon) -> str:
     # Of several marks around words that were used, one remains.
     text = re.sub(r"[,;:]?(?:\s+[,;:])+(?=\s|$)", lambda marks: marks[0].split()[0], text)
     text = " ".join(text.split()).strip(_MARKS_AROUND).removesuffix(" .").removeprefix(". ").strip(_MARKS_AROUND)
-    text = re.sub(r"[ ,;:]+(?=[!?)])|[(\[] *[)\]] ?", "", text)
+    text = re.sub(r"[ ,;:]+(?=[!?)](?!\w))|[(\[] *[)\]] ?", "", text)
     preambles = "|".join(lexicon.preambles).replace(" ", "[,:]* ")
     preamble = re.match(rf"(?:{preambles})(?!\w)", fold(text))
     return text[preamble.end() if preamble else 0 :].strip(" ,:") if re.search(r"[\w\u2600-\U0001faff]", text) else ""
