@@ -179,8 +179,7 @@ class WatchForm(EditForm, ChannelsForm, NagForm, TimingForm):
         if timetable is None:
             rule: dict[str, Any] = {"kind": Watch.SINCE, "time_zone": cleaned["time_zone"] or "UTC"}
         else:
-            rule = {"kind": timetable.rule.kind, "rule": timetable.rule.data(), "time_zone": timetable.rule.timezone}
-            rule |= {"starts_at": timetable.starts, "ends_at": timetable.ends, "excluded": cleaned["excluded"]}
+            rule = timetable.row() | {"excluded": cleaned["excluded"]}
         plain = {name: cleaned[name] for name in _PLAIN}
         return Watch(user=self._user, channel_order=self.channel_order(), **plain, **rule, **self.row(self._watch))
 

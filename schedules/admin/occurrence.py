@@ -19,10 +19,9 @@ from notifications.admin import cells
 from notifications.models import Notification
 from people.admin.user import to_person
 from schedules.models import Occurrence
-from schedules.parts import words
 
 Outcome = newest_filter("outcome", lambda: [labelled(outcome) for outcome in Occurrence.Outcome.values])
-Reason = newest_filter("reason", lambda: [(code, words.reason(code)) for code in Occurrence.Reason.values])
+Reason = newest_filter("reason", lambda: Occurrence.Reason.choices)
 
 
 @admin.register(Occurrence)
@@ -70,7 +69,7 @@ class OccurrenceAdmin(ReadOnlyAdmin):
         return durations.in_words(late).replace(" ", "\N{NO-BREAK SPACE}")
 
     outcome_label = columns.badge(_("outcome"), "outcome", {"fired": "success", "skipped": "warning"})
-    why = columns.column(_("reason"), "reason", lambda code: words.reason(code) or columns.NONE)
+    why = columns.column(_("reason"), "", lambda row: row.get_reason_display() or columns.NONE)
 
     @admin.display(description=_("led to"))
     def result(self, occurrence: Any) -> SafeString:

@@ -31,7 +31,6 @@ from schedules.changes import editing
 from schedules.firing import fire
 from schedules.inputs.reminder_form import ReminderForm
 from schedules.models import Schedule, ScheduleEvent
-from schedules.parts import words
 
 _FORM = "admin/schedules/schedule_form.html"
 _ACTIVE, _AWAITING = Schedule.State.ACTIVE, Schedule.State.AWAITING
@@ -48,7 +47,7 @@ class EventInline(ReadOnlyInline):
     related = ("by",)
 
     when = columns.instant_column(gettext_lazy("when"), "at")
-    change = columns.column(gettext_lazy("what"), "", words.change)
+    change = columns.column(gettext_lazy("what"), "", ScheduleEvent.get_what_display)
     who = columns.column(gettext_lazy("by"), "by", to_person)
 
 

@@ -1,28 +1,39 @@
-"""Why a slot did not fire, or fired late: codes with parameters. `schedules.parts.words` makes sentences of them."""
+"""Why a slot did not fire, or fired late: codes with parameters, and their texts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from enum import StrEnum
+
+from django.db.models import TextChoices
+from django.utils.translation import gettext_lazy as _
 
 from schedules.beat.heartbeat import Outage
+from schedules.models import Occurrence
 from schedules.parts import words
 
 # A slot that is late within this time after an outage is late because of it: beats fire thousands of slots a second.
 _CATCHING_UP = timedelta(minutes=10)
 
 
-class CauseCode(StrEnum):
+class CauseCode(TextChoices):
     """Causes that no occurrence records; the others are `Occurrence.Reason`."""
 
-    PAUSED = "paused"
-    SNOOZED = "snoozed"
-    DELETED = "deleted"
-    EXCLUDED = "excluded"
-    NO_BEAT = "no-beat"
-    CATCHING_UP = "catching-up"
-    UNKNOWN = "unknown"
-    ARCHIVED = "archived"
+    PAUSED = "paused", _("Paused")
+    SNOOZED = "snoozed", _("Snoozed")
+    DELETED = "deleted", _("Deleted")
+    EXCLUDED = "excluded", _("On a date that is left out")
+    NO_BEAT = "no-beat", _("Carillon was not running")
+    CATCHING_UP = "catching-up", _("Carillon was catching up: it was not running")
+    UNKNOWN = (
+        "unknown",
+        _("No cause is on record: Carillon was running all the time, so it or the database may have been busy"),
+    )
+    ARCHIVED = "archived", _("Archived")
+
+
+# "From …", "to …" and "by …" follow where they are known.
+_TEXTS = dict([*Occurrence.Reason.choices, *CauseCode.choices])
+_TEXTS |= {Occurrence.Reason.BY_PERSON: _("Skipped"), Occurrence.Reason.MANUAL: _("Run outside of the timetable")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +54,7 @@ class Cause:
     def text(self) -> str:
         if self.days is not None:
             return words.holiday(*self.days, is_past=not self.is_coming)
-        return str(words.CAUSES[self.code])
+        return str(_TEXTS[self.code])
 
 
 def of_lateness(slot: datetime, recorded: datetime, outages: Sequence[Outage]) -> Cause:

@@ -229,15 +229,10 @@ class ReminderForm(JobForm, ChannelsForm, LateForm, NagForm, AudienceForm):
     def as_schedule(self) -> Schedule:
         """The schedule that a valid form describes, not saved. What has no field, such as `data`, stays."""
         assert self.timetable is not None  # noqa: S101 - a valid form has one
-        rule, cleaned = self.timetable.rule, self.cleaned_data
         values = {
-            "kind": rule.kind,
-            "rule": rule.data(),
-            "time_zone": rule.timezone,
-            "starts_at": self.timetable.starts,
-            "ends_at": self.timetable.ends,
+            **self.timetable.row(),
             "channel_order": self.channel_order(),
-            **{name: cleaned[name] for name in PLAIN},
+            **{name: self.cleaned_data[name] for name in PLAIN},
             **self.row(self._schedule),
             **self.job_values(),
             **self.audience_values(),

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy as _
 
 from common.database.storage import BUSY
 from common.database.triggers import refuse_unreadable
@@ -32,14 +32,14 @@ class Occurrence(models.Model):
         SKIPPED = "skipped"
 
     class Reason(models.TextChoices):
-        NONE = ""
-        LATE = "late"
-        MISFIRE = "misfire"
-        NO_CHANNEL = "no-channel"
-        BROKEN = "broken"
-        HOLIDAY = "holiday"
-        BY_PERSON = "asked", "Asked"  # a person skipped it
-        MANUAL = "manual"  # a person ran it
+        NONE = "", ""
+        LATE = "late", _("Sent late, after its grace")
+        MISFIRE = "misfire", _("Missed while it was off; only the latest is sent late")
+        NO_CHANNEL = "no-channel", _("No channel to send to")
+        BROKEN = "broken", _("The rule could not be read")
+        HOLIDAY = "holiday", _("Nothing was sent: holiday")
+        BY_PERSON = "asked", _("Skipped by a person")
+        MANUAL = "manual", _("Run outside of the timetable by a person")
 
     id = models.UUIDField("batch", primary_key=True, default=uuid7, editable=False)
     schedule = models.ForeignKey(Schedule, on_delete=models.CASCADE, related_name="occurrences", db_index=False)
@@ -47,15 +47,15 @@ class Occurrence(models.Model):
     outcome = models.CharField(max_length=8, choices=Outcome.choices)
     reason = models.CharField(max_length=16, choices=Reason.choices, blank=True)
     version = models.PositiveIntegerField(
-        gettext_lazy("version"), help_text=gettext_lazy("The schedule's version when this slot was recorded.")
+        _("version"), help_text=_("The schedule's version when this slot was recorded.")
     )
     fired_at = models.DateTimeField(db_default=Now())
 
     storage: ClassVar[Mapping[str, int]] = BUSY
 
     class Meta:
-        verbose_name = gettext_lazy("occurrence")
-        verbose_name_plural = gettext_lazy("occurrences")
+        verbose_name = _("occurrence")
+        verbose_name_plural = _("occurrences")
         ordering = ["-scheduled_for"]
         indexes = [
             # what a person's calendar says was skipped; what fires pays nothing for it
@@ -99,27 +99,27 @@ class ScheduleEvent(models.Model):
     """
 
     class Change(models.TextChoices):
-        CREATED = "created"
-        EDITED = "edited"
-        PAUSED = "paused"
-        RESUMED = "resumed"
-        SNOOZED = "snoozed"
-        SKIPPED = "skipped"
-        UNSKIPPED = "unskipped"
-        RUN = "run"
-        DELETED = "deleted"
-        RESTORED = "restored"
-        RECLOCKED = "reclocked"
-        ARCHIVED = "archived"
-        UNARCHIVED = "unarchived"
-        DONE = "done"
-        UNDONE = "undone"
+        CREATED = "created", _("created")
+        EDITED = "edited", _("edited")
+        PAUSED = "paused", _("paused")
+        RESUMED = "resumed", _("resumed")
+        SNOOZED = "snoozed", _("snoozed")
+        SKIPPED = "skipped", _("next one skipped")
+        UNSKIPPED = "unskipped", _("skip undone")
+        RUN = "run", _("run now")
+        DELETED = "deleted", _("deleted")
+        RESTORED = "restored", _("restored")
+        RECLOCKED = "reclocked", _("moved by a change of the zone database")
+        ARCHIVED = "archived", _("archived")
+        UNARCHIVED = "unarchived", _("taken out of the archive")
+        DONE = "done", _("done: the next time is counted from here")
+        UNDONE = "undone", _("done was taken back")
 
     schedule = models.ForeignKey(Schedule, on_delete=models.CASCADE, related_name="events")
     what = models.CharField(max_length=12, choices=Change.choices)
     at = models.DateTimeField()
     by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
-    version = models.PositiveIntegerField(gettext_lazy("version"))
+    version = models.PositiveIntegerField(_("version"))
     detail = models.JSONField(default=dict)
 
     class Meta:

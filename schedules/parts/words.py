@@ -7,66 +7,18 @@ from itertools import chain, count
 
 from django.conf import settings
 from django.utils.formats import date_format
-from django.utils.translation import gettext as _, gettext_lazy, ngettext
+from django.utils.translation import gettext as _, ngettext
 
 from common.times import dates, durations
 from notifications import providers
 from notifications.models import Channel
-from schedules.models import Occurrence, ScheduleEvent
 from schedules.rules import InvalidRule, Timetable, Work, civil
 from schedules.rules.rule import ClockChange
 from schedules.rules.words import city, clock, listed
 
-# By `Occurrence.Reason` and `explain.causes.CauseCode`; "from …", "to …" and "by …" follow where they are known.
-CAUSES = {
-    "late": gettext_lazy("Sent late, after its grace"),
-    "misfire": gettext_lazy("Missed while it was off; only the latest is sent late"),
-    "no-channel": gettext_lazy("No channel to send to"),
-    "broken": gettext_lazy("The rule could not be read"),
-    "asked": gettext_lazy("Skipped"),
-    "manual": gettext_lazy("Run outside of the timetable"),
-    "paused": gettext_lazy("Paused"),
-    "snoozed": gettext_lazy("Snoozed"),
-    "deleted": gettext_lazy("Deleted"),
-    "archived": gettext_lazy("Archived"),
-    "holiday": gettext_lazy("Nothing was sent: holiday"),
-    "excluded": gettext_lazy("On a date that is left out"),
-    "no-beat": gettext_lazy("Carillon was not running"),
-    "catching-up": gettext_lazy("Carillon was catching up: it was not running"),
-    "unknown": gettext_lazy(
-        "No cause is on record: Carillon was running all the time, so it or the database may have been busy"
-    ),
-}
-# By `ScheduleEvent.Change`.
-_CHANGES = {
-    "created": gettext_lazy("created"),
-    "edited": gettext_lazy("edited"),
-    "paused": gettext_lazy("paused"),
-    "resumed": gettext_lazy("resumed"),
-    "snoozed": gettext_lazy("snoozed"),
-    "skipped": gettext_lazy("next one skipped"),
-    "unskipped": gettext_lazy("skip undone"),
-    "run": gettext_lazy("run now"),
-    "deleted": gettext_lazy("deleted"),
-    "restored": gettext_lazy("restored"),
-    "reclocked": gettext_lazy("moved by a change of the zone database"),
-    "archived": gettext_lazy("archived"),
-    "unarchived": gettext_lazy("taken out of the archive"),
-    "done": gettext_lazy("done: the next time is counted from here"),
-    "undone": gettext_lazy("done was taken back"),
-}
 # A rule that fires less often than this does not surprise anybody by waiting an hour longer.
 _FREQUENT = timedelta(hours=12)
 _LONGEST_TITLE = 200
-
-
-def reason(code: str) -> str:
-    """Why an occurrence was skipped, or fired otherwise than in time; "" without a reason."""
-    if code == Occurrence.Reason.BY_PERSON:
-        return _("Skipped by a person")
-    if code == Occurrence.Reason.MANUAL:
-        return _("Run outside of the timetable by a person")
-    return str(CAUSES.get(code, ""))
 
 
 def on_hold(until: str, rings_at: str = "", labels: Sequence[str] = ()) -> str:
@@ -105,10 +57,6 @@ def copy_of(title: str, taken: Collection[str]) -> str:
 def unreached(channel: Channel) -> str:
     failed = _("The last message to “%(channel)s” failed.") % {"channel": channel.label}
     return channel.problem() or providers.get(channel.provider).notice() or failed
-
-
-def change(event: ScheduleEvent) -> str:
-    return str(_CHANGES.get(event.what, event.what))
 
 
 def broken(title: str, error: str, page: str) -> tuple[str, str]:

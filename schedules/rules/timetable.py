@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from itertools import islice, takewhile
+from typing import Any
 
 from common.times.civil_time import begin_of
 from schedules.rules import civil
@@ -58,6 +59,11 @@ class Timetable:
         while (slot := self.next_after(instant, work)) is not None:
             yield slot
             instant = slot
+
+    def row(self) -> dict[str, Any]:
+        """Its columns of a schedule or a watch, but for `excluded`."""
+        rule = {"kind": self.rule.kind, "rule": self.rule.data(), "time_zone": self.rule.timezone}
+        return rule | {"starts_at": self.starts, "ends_at": self.ends}
 
     def without_exclusions(self) -> Timetable:
         """Nor is a public holiday left out."""

@@ -18,7 +18,6 @@ from schedules.explain.history import ExplainedSlot
 from schedules.explain.reach import Reach
 from schedules.firing import fire
 from schedules.models import Schedule, ScheduleEvent
-from schedules.parts import words
 from schedules.rules import civil, from_done
 from schedules.web import typed
 
@@ -79,7 +78,7 @@ def _changes(schedule: Schedule) -> list[dict[str, object]]:
     return [
         {
             "event": event,
-            "what": words.change(event),
+            "what": event.get_what_display(),
             "was": _old_rule(event),
             "instants": [
                 datetime.fromisoformat(event.detail[name])

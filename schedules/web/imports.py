@@ -27,22 +27,6 @@ from work.reasons import FORMATS
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
-_FATES = {
-    Fate.KNOWN: gettext_lazy("Already imported."),
-    Fate.OVER: gettext_lazy("It is over. (Or the time of its reminder is.)"),
-    Fate.CANCELLED: gettext_lazy("It is cancelled."),
-    Fate.DONE: gettext_lazy("It is done."),
-    Fate.UNDATED: gettext_lazy("It has no date. Give it one there, or add it here with a time."),
-    Fate.TWICE: gettext_lazy("It is in the file twice."),
-    Fate.FULL: gettext_lazy("You have as many reminders as one person may have here."),
-}
-_FORMATS = [
-    (Format.CALENDAR, gettext_lazy("Calendar")),
-    (Format.TODOIST, "Todoist"),
-    (Format.TICKTICK, "TickTick"),
-    (Format.CRONTAB, gettext_lazy("Cron table")),
-    (Format.SYSTEM_CRONTAB, gettext_lazy("Cron table with users, such as /etc/crontab")),
-]
 # Only calendars and TickTick have alarms and whole days.
 _TIMES = ("minutes", "alarms", "all_day_at")
 
@@ -51,7 +35,7 @@ class ImportForm(ChannelsForm, CalendarForm):
     tell = None  # type: ignore[assignment]  # of a calendar that is followed
     # The file itself: nothing is kept between the preview and the import.
     content = forms.CharField(widget=forms.HiddenInput, strip=False)
-    format = forms.ChoiceField(label=gettext_lazy("Read as"), choices=_FORMATS, required=False)
+    format = forms.ChoiceField(label=gettext_lazy("Read as"), choices=Format.choices, required=False)
 
     def __init__(self, data: Any, user: User, which: Format) -> None:
         super().__init__(data, initial={"format": which, "minutes": 10 if which is Format.CALENDAR else 0})
@@ -167,4 +151,4 @@ def _show(request: PersonRequest, form: ImportForm, items: list[Item], taken: se
 def _row(item: Item, is_taken: bool) -> dict[str, Any]:
     one = item.values
     when = rules.parse(one["kind"], one["rule"], one["time_zone"]).describe() if one else ""
-    return {"item": item, "taken": is_taken, "when": when, "text": str(_FATES.get(item.fate, "")) or item.note}
+    return {"item": item, "taken": is_taken, "when": when, "text": str(item.fate.label) or item.note}

@@ -37,7 +37,6 @@ from schedules.firing.holidays import Holidays
 from schedules.inputs import quick_add
 from schedules.inputs.sentences.pieces import LONGEST
 from schedules.models import Occurrence
-from schedules.parts import words
 from schedules.rules import InvalidRule, Work, civil
 
 router = Router(tags=["schedules"], auth=Bearer("read"))
@@ -91,9 +90,7 @@ class OccurrenceDocument(BaseModel):
     batch_id: UUID = of("id", "The batch of what it sent; the same as `id`.")
     slot_at: Instant = of("scheduled_for")
     outcome: Literal["fired", "skipped"] = Field(description="What became of it.")
-    reason: ReasonDocument = of(
-        lambda row: {"code": row.reason, "params": {}, "text": words.reason(row.reason) if row.reason else ""}
-    )
+    reason: ReasonDocument = of(lambda row: {"code": row.reason, "params": {}, "text": row.get_reason_display()})
     version: int = Field(description="The schedule's at that time.")
     recorded_at: Instant = of("fired_at")
     check: CheckDocument | None = _CHECK

@@ -2,7 +2,9 @@
 
 import re
 from datetime import datetime
-from enum import StrEnum
+
+from django.db.models import TextChoices
+from django.utils.translation import gettext_lazy as _
 
 from common.parsing.budget import Budget
 from common.texts.refusal import Refusal
@@ -16,12 +18,12 @@ from schedules.job_kinds.calendar_events import ReminderTimes
 _SECONDS = 5
 
 
-class Format(StrEnum):
-    CALENDAR = "calendar"
-    TODOIST = "todoist"
-    TICKTICK = "ticktick"
-    CRONTAB = "crontab"
-    SYSTEM_CRONTAB = "system-crontab"
+class Format(TextChoices):
+    CALENDAR = "calendar", _("Calendar")
+    TODOIST = "todoist", "Todoist"
+    TICKTICK = "ticktick", "TickTick"
+    CRONTAB = "crontab", _("Cron table")
+    SYSTEM_CRONTAB = "system-crontab", _("Cron table with users, such as /etc/crontab")
 
 
 def recognise(raw: bytes) -> Format:

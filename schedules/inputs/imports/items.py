@@ -6,12 +6,11 @@ The id of a reminder follows from the person and the entry, so that a file that 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from enum import StrEnum
 from typing import Any
 from uuid import UUID, uuid5
 
-from django.db.models import QuerySet
-from django.utils.translation import gettext as _, gettext_noop
+from django.db.models import QuerySet, TextChoices
+from django.utils.translation import gettext as _, gettext_lazy, gettext_noop
 
 from common.texts.refusal import TEXTS
 from notifications.messages import text
@@ -47,18 +46,18 @@ TEXTS.update(
 )
 
 
-class Fate(StrEnum):
+class Fate(TextChoices):
     """The result for an entry."""
 
-    NEW = "new"
-    KNOWN = "known"  # there is a reminder for it already
-    OVER = "over"
-    CANCELLED = "cancelled"
-    DONE = "done"
-    UNDATED = "undated"
-    TWICE = "twice"  # an earlier one of the file has the same id
-    FULL = "full"  # its person may have no more reminders
-    UNFIT = "unfit"  # `note` says why
+    NEW = "new", ""
+    KNOWN = "known", gettext_lazy("Already imported.")
+    OVER = "over", gettext_lazy("It is over. (Or the time of its reminder is.)")
+    CANCELLED = "cancelled", gettext_lazy("It is cancelled.")
+    DONE = "done", gettext_lazy("It is done.")
+    UNDATED = "undated", gettext_lazy("It has no date. Give it one there, or add it here with a time.")
+    TWICE = "twice", gettext_lazy("It is in the file twice.")  # by its id
+    FULL = "full", gettext_lazy("You have as many reminders as one person may have here.")
+    UNFIT = "unfit", ""  # `note` says why
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,15 +79,10 @@ def timed(title: str, body: str, key: str, form: TimingForm, line: int) -> Item:
     """An entry with another program's texts, in which words in braces are not placeholders."""
     if not form.is_valid() or (timetable := form.timetable) is None:
         return Item(title, key, Fate.UNFIT, note=form.problem, line=line)
-    rule = timetable.rule
     values = {
         "title": text.fit(text.without_placeholders(" ".join(title.split())), text.MAX_SUBJECT).text or _("Reminder"),
         "body": text.fit(text.without_placeholders(body), text.MAX_BODY).text,
-        "kind": rule.kind,
-        "rule": rule.data(),
-        "time_zone": rule.timezone,
-        "starts_at": timetable.starts,
-        "ends_at": timetable.ends,
+        **timetable.row(),
         "max_count": form.cleaned_data["max_count"],
     }
     return Item(title, key, Fate.NEW, values, timetable.next_after(form.now, form.work), line=line)
