@@ -33,11 +33,52 @@ def speaks(job_kind: str) -> bool:
     return kind is None or kind.speaks
 
 
-class Schedule(Sender):
+class Timed(Sender):
+    """A schedule or a watch. `rule` is the canonical JSON of its `kind` (see `rules`), read in `time_zone`."""
+
+    # Words of its owner, as they were typed; see `tags`.
+    tags = ArrayField(models.CharField(max_length=30), default=list, db_default=[], blank=True)
+    escalate_after = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        help_text=gettext_lazy("Minutes without an acknowledgement after which the next channel is tried."),
+    )
+    # Until its message is acknowledged, it is sent again. No channels: the same ones.
+    nag_every = models.SmallIntegerField(
+        null=True,
+        blank=True,
+        help_text=gettext_lazy("Minutes after which a message that nobody answers is sent again."),
+    )
+    nag_times = models.SmallIntegerField(
+        null=True, blank=True, help_text=gettext_lazy("How often it is sent again at most.")
+    )
+    nag_channel_ids = ArrayField(models.UUIDField(), default=list, db_default=[], blank=True)
+    urgent = models.BooleanField(
+        gettext_lazy("urgent"),
+        default=False,
+        db_default=False,
+        help_text=gettext_lazy("Does not wait for the end of its person's quiet hours."),
+    )
+    kind = models.CharField(gettext_lazy("kind"), max_length=16)
+    rule = models.JSONField()
+    time_zone = models.CharField(max_length=64)
+    starts_at = models.DateTimeField(null=True, blank=True)
+    ends_at = models.DateTimeField(null=True, blank=True)
+    # Dates on the wall clock of its zone.
+    excluded = ArrayField(models.DateField(), default=list, db_default=[], blank=True)
+
+    class Meta:
+        abstract = True
+
+    def timetable(self) -> rules.Timetable:
+        """The rule within its window. Raises InvalidRule if the stored rule is unreadable."""
+        return rules.stored(self.kind, self.rule, self.time_zone, self.starts_at, self.ends_at, self.excluded)
+
+
+class Schedule(Timed):
     """A person's rule: when, what, to whom.
 
-    `rule` is the canonical JSON of its `kind` (see `rules`), read in `time_zone`. `next_fire_at` is the next slot
-    in UTC, null unless the schedule is active.
+    `next_fire_at` is the next slot in UTC, null unless the schedule is active.
     With `after_done`, it waits for Done after each slot that fires, and `rule` begins anew then; see `rules.from_done`.
     """
 
@@ -72,24 +113,7 @@ class Schedule(Sender):
     # For the owner's programs: webhooks repeat both.
     category = models.SlugField(max_length=50, blank=True, default="", db_default="", db_index=False)
     data = models.JSONField(null=True, blank=True)
-    # Words of its owner, as they were typed; see `tags`.
-    tags = ArrayField(models.CharField(max_length=30), default=list, db_default=[], blank=True)
     channels = models.ManyToManyField(Channel, related_name="schedules", blank=True)
-    escalate_after = models.PositiveIntegerField(
-        null=True,
-        blank=True,
-        help_text=gettext_lazy("Minutes without an acknowledgement after which the next channel is tried."),
-    )
-    # Until its message is acknowledged, it is sent again. No channels: the same ones.
-    nag_every = models.SmallIntegerField(
-        null=True,
-        blank=True,
-        help_text=gettext_lazy("Minutes after which a message that nobody answers is sent again."),
-    )
-    nag_times = models.SmallIntegerField(
-        null=True, blank=True, help_text=gettext_lazy("How often it is sent again at most.")
-    )
-    nag_channel_ids = ArrayField(models.UUIDField(), default=list, db_default=[], blank=True)
     # Minutes before each slot at which it sends a message, too; `next_early_at` is the next of these times.
     early = ArrayField(models.IntegerField(), default=list, db_default=[], blank=True)
     next_early_at = models.DateTimeField(null=True, blank=True, editable=False)
@@ -111,13 +135,6 @@ class Schedule(Sender):
     audience_key = models.CharField(max_length=64, blank=True, default="", db_default="")
     local_time = models.BooleanField(default=False, db_default=False)
 
-    kind = models.CharField(gettext_lazy("kind"), max_length=16)
-    rule = models.JSONField()
-    time_zone = models.CharField(max_length=64)
-    starts_at = models.DateTimeField(null=True, blank=True)
-    ends_at = models.DateTimeField(null=True, blank=True)
-    # Dates on the wall clock of its zone.
-    excluded = ArrayField(models.DateField(), default=list, db_default=[], blank=True)
     max_count = models.PositiveIntegerField(null=True, blank=True)
     after_done = models.BooleanField(default=False, db_default=False)
     spread = models.PositiveIntegerField(
@@ -126,12 +143,6 @@ class Schedule(Sender):
     misfire = models.CharField(gettext_lazy("misfire"), max_length=8, choices=Misfire.choices, default=Misfire.LATEST)
     grace = models.PositiveIntegerField(
         gettext_lazy("grace"), default=60, help_text=gettext_lazy("Seconds after which a slot counts as missed.")
-    )
-    urgent = models.BooleanField(
-        gettext_lazy("urgent"),
-        default=False,
-        db_default=False,
-        help_text=gettext_lazy("Does not wait for the end of its person's quiet hours."),
     )
     stale_after = models.PositiveIntegerField(
         gettext_lazy("stale after"),
@@ -226,10 +237,6 @@ class Schedule(Sender):
 
     def __str__(self) -> str:
         return self.title
-
-    def timetable(self) -> rules.Timetable:
-        """The rule within its window. Raises InvalidRule if the stored rule is unreadable."""
-        return rules.stored(self.kind, self.rule, self.time_zone, self.starts_at, self.ends_at, self.excluded)
 
     def set_next_early(self, now: datetime) -> None:
         """Set `next_early_at` by the next slot: after `now`, or what is due already and not sent yet."""

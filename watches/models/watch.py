@@ -19,8 +19,8 @@ from common.database import checks
 from common.database.storage import BUSY
 from common.database.triggers import update_of
 from common.models import Row
-from notifications.models import Channel, Sender, SenderQuerySet
-from schedules import rules
+from notifications.models import Channel, SenderQuerySet
+from schedules.models.schedule import Timed
 
 DOWNTIME_DAYS = 92
 """Days whose downtime is kept."""
@@ -41,12 +41,11 @@ _RECORD_DOWNTIME = f"""
 """  # noqa: S608 - constants only
 
 
-class Watch(Sender):
+class Watch(Timed):
     """Something that has to report by pings: every `period` seconds since the last one, or at the slots of its rule.
 
-    `rule` is the canonical JSON of its `kind` (see `schedules.rules`), read in `time_zone`. `slots`: the next ones of
-    the rule, so that a ping need not compute them; `is_over` where none follows. `deadline`, the end of the grace, is
-    null while nothing is expected. `grace` and `longest_run` are in seconds.
+    `slots`: the next ones of the rule, so that a ping need not compute them; `is_over` where none follows. `deadline`,
+    the end of the grace, is null while nothing is expected. `grace` and `longest_run` are in seconds.
     """
 
     class State(models.TextChoices):
@@ -63,17 +62,11 @@ class Watch(Sender):
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="watches", db_index=False)
     name = models.CharField(_("name"), max_length=80)
     description = models.TextField(_("description"), blank=True)
-    tags = ArrayField(models.CharField(max_length=30), default=list, db_default=[], blank=True)
     token = models.UUIDField(unique=True, default=uuid4, editable=False)
     slug = models.CharField(max_length=100, default="", db_default="", blank=True)
 
-    kind = models.CharField(_("kind"), max_length=16)
     period = models.PositiveIntegerField(null=True, blank=True)
     rule = models.JSONField(null=True, blank=True)
-    time_zone = models.CharField(max_length=64)
-    starts_at = models.DateTimeField(null=True, blank=True)
-    ends_at = models.DateTimeField(null=True, blank=True)
-    excluded = ArrayField(models.DateField(), default=list, db_default=[], blank=True)
     grace = models.PositiveIntegerField(_("grace"))
     longest_run = models.PositiveIntegerField(null=True, blank=True)
     # The name of the lock that a run holds; empty: none.
@@ -84,12 +77,6 @@ class Watch(Sender):
     ignore_words = ArrayField(models.CharField(max_length=60), default=list, db_default=[], blank=True)
 
     channels = models.ManyToManyField(Channel, related_name="watches", blank=True)
-    escalate_after = models.PositiveIntegerField(null=True, blank=True)
-    # Minutes until a miss or a failure is told again, how often at most, and where (empty: on its channels).
-    nag_every = models.SmallIntegerField(null=True, blank=True)
-    nag_times = models.SmallIntegerField(null=True, blank=True)
-    nag_channel_ids = ArrayField(models.UUIDField(), default=list, db_default=[], blank=True)
-    urgent = models.BooleanField(_("urgent"), default=False)
     opens_incident = models.BooleanField(default=False)
 
     state = models.CharField(_("state"), max_length=8, choices=State.choices, default=State.NEW)
@@ -164,10 +151,6 @@ class Watch(Sender):
 
     def __str__(self) -> str:
         return self.name
-
-    def timetable(self) -> rules.Timetable:
-        """Of one with a rule. Raises InvalidRule if it is unreadable."""
-        return rules.stored(self.kind, self.rule or {}, self.time_zone, self.starts_at, self.ends_at, self.excluded)
 
     @property
     def url(self) -> str:
