@@ -36,11 +36,5 @@ def prune_slots() -> int:
     return retention.SLOTS.prune()
 
 
-@shared_task(name="schedules.prune", ignore_result=True)
-def prune() -> int:
-    return retention.prune()
-
-
-@shared_task(name="schedules.canary", ignore_result=True)
-def run_canary() -> None:
-    canary.run()
+prune = shared_task(name="schedules.prune", ignore_result=True)(retention.prune)
+run_canary = shared_task(name="schedules.canary", ignore_result=True)(canary.run)

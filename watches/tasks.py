@@ -13,13 +13,7 @@ from work.retention import Retention
 from work.tasks import task_of
 
 send_status_mail = task_of(STATUS_MAIL)
-
-
-@shared_task(name="watches.tell", ignore_result=True)
-def record_due() -> None:
-    notices.record_due()
-
-
+record_due = shared_task(name="watches.tell", ignore_result=True)(notices.record_due)
 periodic.NEEDED["watches.tell"] = lambda: "SELECT WHERE false"  # our own beat has recorded it
 
 PINGS = Retention("pings", "INBOUND_KEPT_DAYS", "watches_ping", "d.at < %(since)s AND d.tells = ''")

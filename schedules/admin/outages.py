@@ -73,10 +73,14 @@ def screen(request: HttpRequest) -> HttpResponse:
     return _overview(request, waits, now)
 
 
-def _overview(request: HttpRequest, waits: outages.Waiting, now: datetime) -> HttpResponse:
+def _overview(request: HttpRequest, waits: Any, now: datetime) -> HttpResponse:
     past = heartbeat.outages(now - timedelta(days=heartbeat.RETAINED_DAYS), now)[::-1]
     shown = [
-        {"outage": outage, "length": (outage.ended or now) - outage.began, "handled": outages.handled(outage, now)}
+        {
+            "outage": outage,
+            "length": (outage.ended or now) - outage.began,
+            "handled": [(Schedule.Misfire(row.policy).label, row) for row in outages.handled(outage, now)],
+        }
         for outage in past[:_SHOWN]
     ]
     return _page(

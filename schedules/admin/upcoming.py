@@ -3,10 +3,8 @@
 import heapq
 from collections.abc import Collection, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import islice
-from operator import attrgetter
+from itertools import islice, takewhile
 
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
@@ -19,7 +17,7 @@ from notifications.admin import cells
 from people.admin.user import to_person
 from schedules.firing import fire, forecast, holidays
 from schedules.firing.forecast import Coming
-from schedules.firing.holidays import Holidays, Span
+from schedules.firing.holidays import Holidays
 from schedules.models import Schedule
 from schedules.parts import slots
 from schedules.rules import InvalidRule, Work
@@ -34,14 +32,6 @@ _WORK = 10 * BUDGET
 may_see = rights.may_see("schedules.schedule")
 
 
-@dataclass(frozen=True, slots=True)
-class Upcoming:
-    slot: datetime
-    schedule: Schedule
-    holiday: Span | None
-    """Of its person, if it keeps the slot silent."""
-
-
 @require_safe
 def screen(request: HttpRequest) -> HttpResponse:
     """The slots of the next `?hours=`, at most `MOST`."""
@@ -51,7 +41,7 @@ def screen(request: HttpRequest) -> HttpResponse:
         hours = "1"
     now = fire.read_clock().now
     listed, more = upcoming(now, now + timedelta(hours=int(hours)), MOST)
-    table = {"headers": [_("Slot"), _("Schedule"), _("Person"), _("Channels")], "rows": [_row(one) for one in listed]}
+    table = {"headers": [_("Slot"), _("Schedule"), _("Person"), _("Channels")], "rows": [_row(*one) for one in listed]}
     return page(
         request,
         "admin/schedules/upcoming.html",
@@ -64,8 +54,7 @@ def screen(request: HttpRequest) -> HttpResponse:
     )
 
 
-def _row(one: Upcoming) -> list[object]:
-    schedule = one.schedule
+def _row(one: Coming, schedule: Schedule) -> list[object]:
     return [
         columns.instant(one.slot),
         cells.schedule(schedule),
@@ -74,7 +63,7 @@ def _row(one: Upcoming) -> list[object]:
     ]
 
 
-def upcoming(now: datetime, until: datetime, most: int) -> tuple[list[Upcoming], bool]:
+def upcoming(now: datetime, until: datetime, most: int) -> tuple[list[tuple[Coming, Schedule]], bool]:
     """The first `most` slots before `until`, and whether there are more. Takes four statements.
 
     Of a schedule that is overdue: the slot that is due, and those after `now`. Reads at most `most` schedules, by the
@@ -88,20 +77,18 @@ def upcoming(now: datetime, until: datetime, most: int) -> tuple[list[Upcoming],
     first = min((schedule.next_fire_at or now for schedule in schedules), default=now)
     silent = holidays.of_people(people, first, until)
     each = [_slots(schedule, now, until, taken[schedule.id], silent[schedule.user_id], work) for schedule in schedules]
-    listed = list(islice(heapq.merge(*each, key=attrgetter("slot")), most + 1))
+    listed = list(islice(heapq.merge(*each, key=lambda one: one[0].slot), most + 1))
     return listed[:most], len(listed) > most
 
 
 def _slots(
     schedule: Schedule, now: datetime, until: datetime, taken: Collection[datetime], silent: Holidays, work: Work
-) -> Iterator[Upcoming]:
+) -> Iterator[tuple[Coming, Schedule]]:
     assert schedule.next_fire_at is not None  # noqa: S101 - it was selected by it
     try:
         ahead = forecast.of(schedule, now, silent, taken).after(work=work, now=now)
     except InvalidRule:  # its owner and the list of schedules say so
         ahead = iter([Coming(schedule.next_fire_at, silent.of_slot(schedule, schedule.next_fire_at))])
     with suppress(InvalidRule):
-        for slot, holiday in ahead:
-            if slot >= until:
-                return
-            yield Upcoming(slot, schedule, holiday)
+        for one in takewhile(lambda one: one.slot < until, ahead):
+            yield one, schedule

@@ -1,6 +1,6 @@
 """Days of a person's calendar, and what stands on them. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from uuid import UUID
@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 
 from common.times import civil_time
 from common.times.civil_time import begin_of
+from notifications.models import Channel
 from schedules.models import Schedule
 
 _DAY = timedelta(days=1)
@@ -44,6 +45,8 @@ class Entry:
 
     `zone` is that of the clock on which it stands. `state` is "" for what is to come. `has_more`: `count` is only the
     least number. What is to come has a `schedule`, what was sent a notification.
+
+    A page adds what follows these; `slot` is the time as addresses have it, of what can be moved.
     """
 
     title: str
@@ -56,6 +59,11 @@ class Entry:
     schedule: Schedule | None = None
     schedule_id: UUID | None = None
     notification_id: UUID | None = None
+    channels: Sequence[Channel] = ()
+    holiday: str = ""
+    held_until: str = ""
+    is_snoozed: bool = False
+    slot: str = ""
 
     @property
     def clock(self) -> datetime:

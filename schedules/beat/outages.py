@@ -1,8 +1,8 @@
 """After an outage of all beats: the schedules that still wait, and what became of the others."""
 
 import time
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from common import uuid7
 from common.database.postgres import query
@@ -15,32 +15,15 @@ from work.models.hold import OFF
 CAUGHT_UP = timedelta(hours=1)
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """Schedules whose next slot is missed (past its grace) and not fired yet; since when (aware UTC). The hold."""
-
-    schedules: int
-    since: datetime | None
-    is_on_hold: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Handled:
-    """The outcome of an outage's slots under one misfire policy: `sent` late, `skipped` as missed."""
-
-    policy: Schedule.Misfire
-    sent: int
-    skipped: int
-
-
 _WAITING = f"""
 SELECT count(*) AS schedules, min(next_fire_at) AS since, NOT {OFF} AS is_on_hold FROM schedules_schedule
  WHERE next_fire_at < %(now)s AND next_fire_at < %(now)s - grace * interval '1 second'
 """  # noqa: S608 - constants only
 
 
-def waiting(now: datetime) -> Waiting:
-    [row] = query(_WAITING, {"now": now}, Waiting)
+def waiting(now: datetime) -> Any:
+    """How many `schedules` have a next slot that is missed (past its grace) and not fired yet, and `since` when."""
+    [row] = query(_WAITING, {"now": now})
     return row
 
 
@@ -53,12 +36,11 @@ SELECT s.misfire AS policy, count(*) FILTER (WHERE o.reason = 'late') AS sent,
 """
 
 
-def handled(outage: Outage, now: datetime) -> list[Handled]:
-    """Return the outcome of the slots within an outage, for each policy that had some."""
+def handled(outage: Outage, now: datetime) -> list[Any]:
+    """Count the slots within an outage, for each policy that had some: `sent` late, and `skipped` as missed."""
     end = outage.ended or now
     # Occurrences are not indexed by time alone.
-    rows = query(_HANDLED, [uuid7.first_of(outage.began), uuid7.first_of(end + CAUGHT_UP), outage.began, end])
-    return [Handled(Schedule.Misfire(row.policy), row.sent, row.skipped) for row in rows]
+    return query(_HANDLED, [uuid7.first_of(outage.began), uuid7.first_of(end + CAUGHT_UP), outage.began, end])
 
 
 def settle(now: datetime, policy: Schedule.Misfire, seconds: float) -> int:

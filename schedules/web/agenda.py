@@ -3,7 +3,7 @@
 from calendar import Calendar
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from itertools import pairwise
 from uuid import UUID
@@ -13,7 +13,7 @@ from django.db.models import prefetch_related_objects
 from django.http import HttpResponse
 from django.shortcuts import render
 
-from notifications.models import Channel, Delivery
+from notifications.models import Delivery
 from notifications.reasons import DeliveryCode
 from people.access.requests import PersonRequest, person_page
 from people.models import User
@@ -40,25 +40,11 @@ _AWAITING = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """An entry with what the page says of it. `channels` are those of what is to come."""
-
-    entry: Entry
-    state: str
-    channels: Sequence[Channel] = ()
-    holiday: str = ""
-    held_until: str = ""
-    is_snoozed: bool = False
-    slot: str = ""
-    """The time as addresses have it, of what can be moved."""
-
-
-@dataclass(frozen=True, slots=True)
 class DayRows:
-    """A date, its rows, and how many entries more it has. `is_other`: of another month than the page."""
+    """A date, its entries, and how many more it has. `is_other`: of another month than the page."""
 
     date: date
-    rows: list[Row]
+    rows: list[Entry]
     more: int
     is_today: bool
     is_past: bool
@@ -67,11 +53,11 @@ class DayRows:
     """Of a team: from when on its clock ("": the begin of the day) who is on call ("": nobody)."""
 
     @property
-    def hours(self) -> list[tuple[str, list[Row]]]:
-        """For each hour its time and its rows; first, without a time, those that come several times."""
-        hours: list[tuple[str, list[Row]]] = [("", []), *((f"{hour:02}:00", []) for hour in range(24))]
+    def hours(self) -> list[tuple[str, list[Entry]]]:
+        """For each hour its time and its entries; first, without a time, those that come several times."""
+        hours: list[tuple[str, list[Entry]]] = [("", []), *((f"{hour:02}:00", []) for hour in range(24))]
         for row in self.rows:
-            hours[row.entry.clock.hour + 1 if row.entry.count == 1 else 0][1].append(row)
+            hours[row.clock.hour + 1 if row.count == 1 else 0][1].append(row)
         return hours
 
 
@@ -139,8 +125,8 @@ def _order(entry: Entry) -> tuple[bool, datetime]:
     return entry.count > 1, entry.at
 
 
-def _rows(entries: list[Entry], user: User, now: datetime) -> dict[int, Row]:
-    """By the identity of the entry. Three statements."""
+def _rows(entries: list[Entry], user: User, now: datetime) -> dict[int, Entry]:
+    """The entries with what the page says of them, by their identity. Three statements."""
     schedules = {entry.schedule.id: entry.schedule for entry in entries if entry.schedule is not None}
     prefetch_related_objects(list(schedules.values()), "channels")
     arrived = _arrived(entry.notification_id for entry in entries if entry.state == "fired" and entry.notification_id)
@@ -148,23 +134,21 @@ def _rows(entries: list[Entry], user: User, now: datetime) -> dict[int, Row]:
     return {id(entry): _row(entry, now, arrived, holidays) for entry in entries}
 
 
-def _row(entry: Entry, now: datetime, arrived: set[UUID], holidays: Holidays) -> Row:
+def _row(entry: Entry, now: datetime, arrived: set[UUID], holidays: Holidays) -> Entry:
     if (schedule := entry.schedule) is None:
-        state = "saved" if entry.state == "fired" and entry.notification_id not in arrived else entry.state
-        return Row(entry, state)
-    channels = schedule.ordered_channels()
+        is_saved = entry.state == "fired" and entry.notification_id not in arrived
+        return replace(entry, state="saved") if is_saved else entry
+    entry = replace(entry, channels=schedule.ordered_channels())
     if entry.state:
-        return Row(entry, entry.state, channels)
+        return entry
     holiday = holidays.of_slot(schedule, entry.at)
     wait = QuietHours.of(schedule).wait(entry.at) if holiday is None and entry.count == 1 else None
-    return Row(
+    return replace(
         entry,
-        "",
-        channels,
-        "" if holiday is None else holiday.text,
-        "" if wait is None else wait.shown,
-        entry.at == schedule.next_fire_at and is_snoozed(schedule, now),
-        f"{entry.at:%Y-%m-%dT%H:%M:%S.%fZ}" if entry.count == 1 and moving.is_movable(schedule) else "",
+        holiday="" if holiday is None else holiday.text,
+        held_until="" if wait is None else wait.shown,
+        is_snoozed=entry.at == schedule.next_fire_at and is_snoozed(schedule, now),
+        slot=f"{entry.at:%Y-%m-%dT%H:%M:%S.%fZ}" if entry.count == 1 and moving.is_movable(schedule) else "",
     )
 
 

@@ -57,7 +57,7 @@ def test_all_places_say_what_firing_will_send(
     silent = Holidays.of(ada, NOON)
     in_agenda = [entry.at for entry in coming.coming(ada, MONTH, NOON, 10_000).entries]
     in_explain = [one.slot for one in history.coming(schedule, NOON, 500) if one.outcome == "coming"]
-    in_admin = [one.slot for one in upcoming(NOON, MONTH.end, 5_000)[0] if one.holiday is None]
+    in_admin = [one.slot for one, _ in upcoming(NOON, MONTH.end, 5_000)[0] if one.holiday is None]
     typed = Forecast(Slots(schedule.timetable(), most), forecast.of(schedule, NOON, silent).silent)
     in_preview = [slot for slot, holiday in typed.upcoming(NOON, 1_000) if holiday is None]
     file = feed.written(ada, NOON)

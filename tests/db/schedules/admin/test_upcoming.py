@@ -29,7 +29,7 @@ def every(minutes: int, **overrides: object) -> Schedule:
 def test_each_slot_of_each_schedule_stands_in_its_place() -> None:
     often, seldom, late = every(20), every(30), make_schedule(make_user())
     found, more = upcoming(NOON, NOON + timedelta(hours=1), 100)
-    listed = [((one.slot - NOON) // timedelta(minutes=1), one.schedule) for one in found]
+    listed = [((one.slot - NOON) // timedelta(minutes=1), schedule) for one, schedule in found]
     assert listed == [(20, often), (30, seldom), (40, often)]
     assert not more
     assert late not in [schedule for _, schedule in listed]
@@ -38,7 +38,7 @@ def test_each_slot_of_each_schedule_stands_in_its_place() -> None:
 def test_no_more_slots_are_listed_than_asked_for_and_it_says_so() -> None:
     every(1), every(7)
     found, more = upcoming(NOON, NOON + timedelta(hours=1), 10)
-    assert ([one.slot for one in found], len(found), more) == (sorted(one.slot for one in found), 10, True)
+    assert ([one.slot for one, _ in found], len(found), more) == (sorted(one.slot for one, _ in found), 10, True)
 
 
 def test_what_fires_so_often_only_is_not_listed_oftener() -> None:
@@ -50,7 +50,7 @@ def test_what_is_overdue_is_listed_once_and_then_from_now_on() -> None:
     every(10)
     now = NOON + timedelta(days=30, minutes=5)
     found, _ = upcoming(now, now + timedelta(minutes=20), 10)
-    assert [(one.slot - now) // timedelta(minutes=1) for one in found] == [-43195, 5, 15]
+    assert [(one.slot - now) // timedelta(minutes=1) for one, _ in found] == [-43195, 5, 15]
 
 
 def test_a_slot_in_a_holiday_says_so_and_does_not_count() -> None:
@@ -58,7 +58,7 @@ def test_a_slot_in_a_holiday_says_so_and_does_not_count() -> None:
     day = (NOON + timedelta(days=1)).date()
     Holiday.objects.create(user=schedule.user, first=day, last=day)
     found, _ = upcoming(NOON, NOON + timedelta(days=4), 10)
-    assert [one.holiday is not None for one in found] == [True, False, False]
+    assert [one.holiday is not None for one, _ in found] == [True, False, False]
 
 
 def test_the_page_says_which_slots_a_holiday_keeps_silent(operator: Client) -> None:
@@ -76,7 +76,7 @@ def test_a_damaged_rule_and_paused_or_deleted_schedules_keep_nothing_back() -> N
         every(15, **fields)
     Schedule.objects.filter(id=damaged.id).update(rule={"every": "x"})
     found, _ = upcoming(NOON, NOON + timedelta(minutes=45), 10)
-    assert [one.schedule for one in found] == [damaged, good, good]
+    assert [schedule for _, schedule in found] == [damaged, good, good]
 
 
 def test_the_page_says_what_fires_and_for_whom(operator: Client) -> None:
@@ -103,7 +103,7 @@ def test_it_takes_four_statements(schedules: int) -> None:
         every(20)
     with CaptureQueriesContext(connection) as captured:
         found, _ = upcoming(NOON, NOON + timedelta(hours=1), 100)
-        assert all(one.schedule.user.email and one.schedule.ordered_channels() for one in found)
+        assert all(schedule.user.email and schedule.ordered_channels() for _, schedule in found)
     assert len(captured) == 4
 
 

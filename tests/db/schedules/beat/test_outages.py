@@ -11,7 +11,6 @@ import pytest
 from notifications.models import Delivery
 from schedules.beat import outages
 from schedules.beat.heartbeat import Outage
-from schedules.beat.outages import Handled, Waiting
 from schedules.firing import fire
 from schedules.models import Schedule
 from tests.make import make_schedule, make_user
@@ -32,9 +31,9 @@ def test_what_waits_is_past_its_grace() -> None:
     first = make_missed()
     make_missed(grace=10 * 24 * 3600)
     make_schedule(make_user(), now=now)
-    assert outages.waiting(now) == Waiting(1, first.next_fire_at, False)
+    assert outages.waiting(now) == (1, first.next_fire_at, False)
     fire.fire_due(now)
-    assert outages.waiting(now) == Waiting(0, None, False)
+    assert outages.waiting(now) == (0, None, False)
 
 
 def test_what_each_policy_did_is_counted() -> None:
@@ -43,9 +42,9 @@ def test_what_each_policy_did_is_counted() -> None:
         make_missed(misfire=policy)
     fire.fire_due(now)
     assert outages.handled(Outage(now - 4 * DAY, now), now) == [
-        Handled(ALL, 3, 0),
-        Handled(LATEST, 2, 4),
-        Handled(SKIP, 0, 3),
+        (ALL, 3, 0),
+        (LATEST, 2, 4),
+        (SKIP, 0, 3),
     ]
     assert outages.handled(Outage(now - 9 * DAY, now - 8 * DAY), now) == []
 

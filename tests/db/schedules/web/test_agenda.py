@@ -13,9 +13,10 @@ from django.test import Client
 from notifications.models import Notification
 from notifications.reasons import DeliveryCode
 from people.models import User
+from schedules.agenda.entry import Entry
 from schedules.changes import editing
 from schedules.models import Holiday, Schedule
-from schedules.web.agenda import DayRows, Row
+from schedules.web.agenda import DayRows
 from tests.db.api.conftest import clock_at
 from tests.make import NOON, make_channel, make_delivery, make_schedule, make_user
 
@@ -37,12 +38,12 @@ def days(browser: Client, page: str) -> list[DayRows]:
     return found
 
 
-def rows(browser: Client, page: str) -> list[Row]:
+def rows(browser: Client, page: str) -> list[Entry]:
     return [row for day in days(browser, page) for row in day.rows]
 
 
 def seen(browser: Client, page: str) -> list[str]:
-    return [f"{row.entry.clock:%d %H:%M} {row.entry.title}" for row in rows(browser, page)]
+    return [f"{row.clock:%d %H:%M} {row.title}" for row in rows(browser, page)]
 
 
 @pytest.mark.parametrize(
@@ -88,7 +89,7 @@ def test_a_month_folds_a_full_day_and_the_day_shows_all(noon: None, browser: Cli
     for hour in range(8, 13):
         once(ada, f"2026-06-03T{hour:02}:00", channels=inbox, title=f"At {hour}")
     day = days(browser, "/reminders/month/")[2]
-    assert ([row.entry.title for row in day.rows], day.more) == (["At 8", "At 9", "At 10"], 2)
+    assert ([row.title for row in day.rows], day.more) == (["At 8", "At 9", "At 10"], 2)
     assert "2 more" in browser.get("/reminders/month/").content.decode()
     assert len(seen(browser, "/reminders/day/?date=2026-06-03")) == 5
 
@@ -125,10 +126,10 @@ def test_days_past_show_what_was_sent_and_what_became_of_it(browser: Client, ada
     make_delivery(inbox, origin_id=one.id, subject="Waiting")
     make_delivery(inbox, state="delivered", origin="test", subject="A test")
     make_delivery(make_channel(make_user()), state="delivered", subject="Not mine")
-    found = {row.entry.title: row for row in rows(browser, "/reminders/day/") if row.entry.notification_id}
+    found = {row.title: row for row in rows(browser, "/reminders/day/") if row.notification_id}
     states = {title: row.state for title, row in found.items()}
     assert states == {"Arrived": "fired", "Saved": "saved", "Failed": "dead", "Waiting": "pending"}
-    assert found["Arrived"].entry.notification_id == arrived.notification_id
+    assert found["Arrived"].notification_id == arrived.notification_id
     page = browser.get("/reminders/day/").content.decode()
     assert f"/history/{arrived.notification_id}/" in page
     assert "failed" in page and ">dead<" not in page
@@ -144,9 +145,9 @@ def test_a_time_for_which_nothing_was_sent_leads_to_why(browser: Client, ada: Us
                 scheduled_for=NOON.replace(hour=hour), outcome="skipped", reason="misfire", version=1
             )
     with clock_at(NOON + timedelta(days=1)):
-        found = {row.entry.title: row for row in rows(browser, "/reminders/day/?date=2026-06-01")}
+        found = {row.title: row for row in rows(browser, "/reminders/day/?date=2026-06-01")}
         page = browser.get("/reminders/month/").content.decode()
-    assert {title: (row.state, row.entry.count) for title, row in found.items()} == {
+    assert {title: (row.state, row.count) for title, row in found.items()} == {
         "Plants": ("skipped", 1),
         "Stretch": ("skipped", 2),
     }
@@ -158,7 +159,7 @@ def test_what_was_sent_often_is_one_entry_a_day(browser: Client, ada: User) -> N
     schedule = make_schedule(ada, [inbox])
     for _ in range(5):
         make_delivery(inbox, state="delivered", origin_id=schedule.id)
-    found = [row.entry for row in rows(browser, "/reminders/month/") if row.entry.notification_id]
+    found = [row for row in rows(browser, "/reminders/month/") if row.notification_id]
     assert [entry.count for entry in found] == [5]
 
 
@@ -172,7 +173,7 @@ def test_today_shows_what_is_still_to_come_before_what_was_sent(browser: Client,
         soon = (now.astimezone(ada.zone)).replace(hour=23, minute=59)
         once(ada, f"{soon:%Y-%m-%dT%H:%M}", now=now, title="To come", channels=[inbox])
         [today] = [day for day in days(browser, "/reminders/month/") if day.is_today]
-    assert "To come" in {row.entry.title for row in today.rows}
+    assert "To come" in {row.title for row in today.rows}
     assert (len(today.rows), today.more) == (3, 2)
 
 
@@ -287,7 +288,7 @@ def test_of_what_repeats_one_time_is_moved_once_however_often_it_is_sent(
     again = browser.post(f"/reminders/{schedule.id}/move/", typed | {"one": ""}, follow=True).content.decode()
     assert "has changed since you opened this page" in again
     assert Schedule.objects.count() == 2
-    shown = {(row.entry.clock.day, row.entry.clock.hour): row.state for row in rows(browser, "/reminders/week/")}
+    shown = {(row.clock.day, row.clock.hour): row.state for row in rows(browser, "/reminders/week/")}
     assert (shown[3, 9], shown[4, 9], shown[4, 16]) == ("skipped", "", "")
 
 
