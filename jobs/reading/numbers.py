@@ -16,43 +16,49 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from pathlib import Path
 
 _LONGEST, _SEARCHED = 40, 20_000
 _CODES = (
     "EUR|USD|GBP|CHF|JPY|CNY|INR|PLN|CZK|RUB|TRY|KRW|ILS|VND|THB|UAH|NGN|PHP|KZT|HUF|RON|BGN|BRL|AUD|CAD|NZD|HKD|SGD|TWD|"
     "IDR|MYR|SEK|NOK|DKK|ISK|MXN|ARS|CLP|COP|PEN|ZAR|AED|SAR|QAR|KWD|BHD|OMR|JOD|TND|EGP|MAD|PKR|BDT|LKR|RSD|BTC|ETH"
 )
-# Powers of ten with the beginnings of their words, in small letters or with a capital.
-_TIMES = {
-    -2: "cents?",
-    3: r"tsd tausend thousand tys tis tusen tkr duizend tuhat\w{0,2} ribu ezer mii mila тыс\w{0,3}",
-    5: "la(?:kh|c)s?",
-    6: r"mio mi?ln mill milj mkr mil(?:[hjly]i?|i)[oóãõ](?!hm)\w{0,4} juta triệu εκατ миллион\w{0,2} млн",
-    7: "crores?",
-    9: r"mrd mld mdr? mia\. bn billion bilh[ãõ]\w{1,2} mil(?:li|i|j|y)[aá]rd?\w{0,2} tỷ δισ миллиард\w{0,2} млрд",
-    12: r"tr?n trillion trilh[ãõ]\w{1,2} billionen bill[oó]n(?:es)? bil(?:joe|io)n\w? bln bio\. трлн",
+_CURRENCIES = {
+    "€": "EUR", "£": "GBP", "₹": "INR", "Rs": "INR", "zł": "PLN", "Kč": "CZK", "₽": "RUB", "руб": "RUB", "₺": "TRY",
+    "TL": "TRY", "₩": "KRW", "₪": "ILS", "₫": "VND", "đ": "VND", "฿": "THB", "₴": "UAH", "грн": "UAH", "₦": "NGN",
+    "₱": "PHP", "₸": "KZT", "тг": "KZT", "Ft": "HUF", "lei": "RON", "лв": "BGN", "R$": "BRL", "US$": "USD", "A$": "AUD",
+    "C$": "CAD", "NZ$": "NZD", "HK$": "HKD", "S$": "SGD", "NT$": "TWD", "Fr.": "CHF", "円": "JPY", "元": "CNY",
+    "원": "KRW", "Rp": "IDR", "RM": "MYR", "৳": "BDT", "so'm": "UZS", "د.إ": "AED", "ر.س": "SAR", "ریال": "IRR",
+    "تومان": "IRT", "eur": "EUR", "usd": "USD", "gbp": "GBP", "chf": "CHF", "kr": "kr", "$": "$", "¥": "¥",
+    "S/.": "PEN", "S/": "PEN",
+}  # fmt: skip
+_NAMES = "|".join([*(re.escape(name) for name in sorted(_CURRENCIES, key=len, reverse=True)), _CODES])
+_POWERS = [
+    (int(power), f"[{word[0]}{word[0].upper()}]{word[1:]}")
+    for power, *words in map(str.split, Path(__file__).with_name("powers.txt").read_text("utf-8").splitlines()[1:])
+    for word in words
+]
+_POWER_SIGNS = {"¢": -2, "k": 3, "M": 6, "Cr": 7, "B": 9, "T": 12}
+# Those that mean something else elsewhere, longer ones first.
+_POWERS_OF_LANGUAGES = {
+    **{language: {"mil mil\\w+": "bn", "mil": "k"} for language in ("es", "ca", "gl")},
+    **{language: {"mil": "M", "bil": "tn"} for language in ("cs", "sk", "ro", "hr", "sl", "sr", "bs")},
+    **{"de": {"Billion": "tn"}, "fr": {"billions": "tn"}, "hu": {"M": "M", "E": "k"}, "ms": {"bilion": "bn"}},
+    **{"id": {"M": "bn", "jt": "M", "rb": "k", "T": "tn"}, "pt": {"mil": "k", "mi": "M", "bi": "bn", "tri": "tn"}},
+    **{"sv": {"tn": "k"}, "tr": {"bin": "k", "Mr": "bn"}, "vi": {"nghìn tỷ": "tn", "tr": "M"}},
 }
-_TIMES_WORDS = "|".join(f"[{one[0]}{one[0].upper()}]{one[1:]}" for words in _TIMES.values() for one in words.split())
-_TIMES_SIGNS = {"¢": -2, "k": 3, "m": 6, "cr": 7, "b": 9, "t": 12}
-# Those that mean something else elsewhere.
-_TIMES_OF_LANGUAGES = {
-    **{language: {"mil": "k"} for language in ("es", "ca", "gl")},
-    **{language: {"mil": "M"} for language in ("cs", "sk", "ro", "hr", "sl", "sr")},
-    **{
-        "pt": {"mil": "k", "mi": "M", "bi": "bn"},
-        "tr": {"bin": "k"},
-        "de": {"Billion": "tn"},
-        "fr": {"billions": "tn"},
-    },
-}
+_MINUS = "[-\u2212\u2013]"
 _NUMBER = re.compile(
-    rf"(?P<minus>(?:\A\s*[-\u2212\u2013]\s*|(?<![\w.,])[-\u2212\u2013])(?:(?:[^\w\s.,]|{_CODES})\s?)?)?"
+    rf"(?P<minus>(?<![\w.,]){_MINUS}(?:(?:[A-Z]{{0,3}}[^\w\s.,]|[A-Z]{{3}}|{_NAMES})\s?|[A-Z][A-Za-z]{{0,2}})(?=[0-9])"
+    rf"|(?:\A\s*{_MINUS}\s*|(?<![\w.,]){_MINUS})(?:[^\w\s.,]\s?)?)?"
     r"(?P<digits>[0-9]{1,3}(?:[ '\u2019\u00a0\u202f\u2009][0-9]{3})+(?![0-9])(?:[.,][0-9]+)?"
     r"|[0-9]+(?:[.,][0-9]+)*|(?<![\w.,/])[.,][0-9]+)"
     r"(?P<exponent>[eE][+-]?[0-9]{1,2}(?!\w))?"
     r"(?P<times>[kKM](?![\w'])|(?<=[.,][0-9])B(?!\w)|(?<=[.,][0-9]{2})T(?!\w)|(?<=[.,][0-9])\sM(?!\w)"
-    rf"|\s?[kKM](?=[€$£])|\s?¢|\s?(?:{_TIMES_WORDS}|Cr)(?!\w)\.?)?"
+    rf"|\s?[kKM](?=[€$£])|\s?¢|\s?(?:{'|'.join(word for _power, word in _POWERS)}|Cr)(?!\w)\.?)?"
 )
+# "CHF-9.99".
+_SIGN = re.compile(rf"(?<!\w)(?<![0-9]\s)({_NAMES})\.?({_MINUS})(?=\s?[0-9])")
 # Marks and spaces as other scripts and careless writers have them, and what is not seen.
 _OTHERS = str.maketrans(
     "\u066b\u066c\u060c\uff0e\uff0c\u2032\u02bc\u00b4\u2018\uff0d\ufe63\u2012"
@@ -82,9 +88,11 @@ _MILLIONS = re.compile(r"([€$£¥]\s?[0-9][0-9.,]*)\s?[mM]{1,2}(?!\w)|(?<=[0-9
 _THOUSANDS = re.compile("(?<![0-9.,])([0-9])[千천](?=[円元원])")
 _AMOUNT = r"[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,6}(?:\.[0-9]{1,2})?"
 _LAST = "[0-9]{1,4}|[0-9],[0-9]{3}"
+_MYRIAD = {"万亿": 12, "兆": 12, "조": 12, "億": 8, "亿": 8, "억": 8, "万": 4, "萬": 4, "만": 4}
+_MYRIAD_UNIT = r"万亿|[億亿억万萬만兆]|조(?=[\s0-9원]|\Z)"
+_WITH_MYRIAD = rf"(?:{_AMOUNT})\s?(?:{_MYRIAD_UNIT})"
 _MYRIADS = re.compile(
-    rf"(?<![0-9.,])(?:({_AMOUNT})\s?[億亿억](?:\s?({_AMOUNT})\s?[万萬만])?|({_AMOUNT})\s?[万萬만])"
-    rf"(?:({_LAST})(?![0-9.,])|\s({_LAST})(?=원))?"
+    rf"(?<![0-9.,]){_WITH_MYRIAD}(?:\s?{_WITH_MYRIAD})*(?:(?:{_LAST})(?![0-9.,])|\s(?:{_LAST})(?=원))?"
 )
 _MIDDLE = re.compile("(?<=[0-9])[\u00b7\u02d9](?=[0-9])")
 _HALVES = re.compile("([0-9]{0,40}) ?([\u00bc\u00bd\u00be])")
@@ -106,16 +114,6 @@ _OF_CURRENCIES = {
 }
 # Whose prices have three decimals.
 _OF_THREE = {".": ("KWD", "BHD", "OMR", "JOD"), ",": ("TND",)}
-_CURRENCIES = {
-    "€": "EUR", "£": "GBP", "₹": "INR", "Rs": "INR", "zł": "PLN", "Kč": "CZK", "₽": "RUB", "руб": "RUB", "₺": "TRY",
-    "TL": "TRY", "₩": "KRW", "₪": "ILS", "₫": "VND", "đ": "VND", "฿": "THB", "₴": "UAH", "грн": "UAH", "₦": "NGN",
-    "₱": "PHP", "₸": "KZT", "тг": "KZT", "Ft": "HUF", "lei": "RON", "лв": "BGN", "R$": "BRL", "US$": "USD", "A$": "AUD",
-    "C$": "CAD", "NZ$": "NZD", "HK$": "HKD", "S$": "SGD", "NT$": "TWD", "Fr.": "CHF", "円": "JPY", "元": "CNY",
-    "원": "KRW", "Rp": "IDR", "RM": "MYR", "৳": "BDT", "so'm": "UZS", "د.إ": "AED", "ر.س": "SAR", "ریال": "IRR",
-    "تومان": "IRT", "eur": "EUR", "usd": "USD", "gbp": "GBP", "chf": "CHF", "kr": "kr", "$": "$", "¥": "¥",
-    "S/.": "PEN", "S/": "PEN",
-}  # fmt: skip
-_NAMES = "|".join([*(re.escape(name) for name in sorted(_CURRENCIES, key=len, reverse=True)), _CODES])
 # Behind a number; before one they may name something else: "Euro 6".
 _WORDS = {"Euros": "EUR", "euros": "EUR", "Euro": "EUR", "euro": "EUR", "Franken": "CHF", "reais": "BRL"}
 _WORDS |= {"dollars": "$", "Dollars": "$", "Dollar": "$", "kronor": "kr", "kroner": "kr", "Kronen": "kr"}
@@ -182,7 +180,7 @@ def read(text: str, mark: str = "", language: str = "") -> Reading | None:
     `mark`: the decimal mark "." or ",", "" to find it out. `language`: of the page, such as "de" or "de-ch".
     """
     text = _in_ascii(text)
-    for word, meant in _TIMES_OF_LANGUAGES.get(language[:2], {}).items():
+    for word, meant in _POWERS_OF_LANGUAGES.get(language[:2], {}).items():
         text = re.sub(rf"(?<=[0-9])\s?{word}(?!\w)\.?", meant, text)
     result, unit = _find(text)
     if result is None or len(result["digits"]) > _LONGEST:
@@ -286,9 +284,10 @@ def _in_ascii(text: str) -> str:
     text = _TENTH.sub("90", _MIDDLE.sub(".", text))
     text = _RAISED.sub(lambda match: "." + unicodedata.normalize("NFKC", match[1]), text)
     text = _HALVES.sub(lambda match: f"{int(match[1] or 0) + unicodedata.numeric(match[2])}", text)
-    text = "".join(str(unicodedata.decimal(letter, letter)) for letter in text.translate(_OTHERS))
+    letters = (letter for letter in text.translate(_OTHERS) if unicodedata.category(letter)[0] != "M")
+    text = "".join(str(unicodedata.decimal(letter, letter)) for letter in letters)
     text = _CENTS.sub(_joined, _COLON.sub(r".\1", _SPACED.sub(r"\1\2", text)))
-    text = _APART.sub(_joined, _NO_WHOLE.sub("0", text))
+    text = _SIGN.sub(r"\2\1", _APART.sub(_joined, _NO_WHOLE.sub("0", text)))
     text = _MILLIONS.sub(r"\1M", _BILLIONS.sub(r"\1\2n", text))
     text = _MYRIADS.sub(_of_myriads, _THOUSANDS.sub(r"\g<1>000", text))
     return _DASHED.sub(lambda match: f"{re.sub('[^0-9]', '', match[1])}.00", text)
@@ -301,8 +300,8 @@ def _joined(match: re.Match[str]) -> str:
 
 
 def _of_myriads(match: re.Match[str]) -> str:
-    parts = (Decimal(part.replace(",", "")) for part in match.groups("0"))
-    return f"{sum(part * size for part, size in zip(parts, (10**8, 10**4, 10**4, 1, 1), strict=True)):.0f}"
+    parts = re.findall(rf"({_AMOUNT})\s?({_MYRIAD_UNIT})?", match[0].replace(",", ""))
+    return f"{sum(Decimal(part).scaleb(_MYRIAD.get(unit, 0)) for part, unit in parts):.0f}"
 
 
 def _decimal(match: re.Match[str], mark: str) -> Decimal | None:
@@ -313,13 +312,13 @@ def _decimal(match: re.Match[str], mark: str) -> Decimal | None:
     if (whole := _ungrouped(grouped, mark)) is None or not re.fullmatch("[0-9]*", fraction):
         return None
     value = Decimal(f"{'-' if parts['minus'] else ''}{whole}.{fraction or '0'}{parts['exponent']}")
-    power = _power(parts["times"].strip().lower())
+    power = _power(parts["times"].strip())
     return value.scaleb(power) if power else value  # which rounds to 28 digits
 
 
 def _power(times: str) -> int:
-    words = (power for power, of in _TIMES.items() if re.fullmatch(rf"(?:{'|'.join(of.split())})\.?", times))
-    return _TIMES_SIGNS.get(times.rstrip("."), 0) or next(words, 0)
+    words = (power for power, word in _POWERS if re.fullmatch(rf"{word}\.?", times))
+    return _POWER_SIGNS.get(times.replace("K", "k"), 0) or next(words, 0)
 
 
 def _own_mark(digits: str) -> str:
