@@ -12,7 +12,6 @@ import math
 import os
 import random
 import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -24,8 +23,8 @@ from pathlib import Path
 from bench.environment import children_environment, environment
 from bench.exact_model import TICK, Expected
 from bench.warped_clock import WarpedClock
+from demo.child import Child
 
-ROOT = Path(__file__).resolve().parents[1]
 SPEED = 400.0
 BEATS = 3
 # Where beats are killed, in turn: the fault points lie before and after the commit.
@@ -62,7 +61,7 @@ class Run:
         self.fault_points = fault_points
         self.clock = WarpedClock(time.time(), SPEED)
         self.expected: dict[Schedule, Expected] = {}
-        self.beats: list[subprocess.Popen[bytes]] = []
+        self.beats: list[Child] = []
         self.killed = self.edits = 0
         for _ in range(schedules):
             self._make()
@@ -96,10 +95,9 @@ class Run:
                 assert time.monotonic() < given_up_at, f"{self._recorded()} slots, {self.killed} killed"
                 time.sleep(self.luck.random() * 0.01)
         finally:
-            self.killed += sum(beat.poll() is not None for beat in self.beats)
+            self.killed += sum(beat.exit_status() is not None for beat in self.beats)
             for beat in self.beats:
-                beat.kill()
-                beat.wait()
+                beat.stop(0.0)
         return self._judge()
 
     def _has_seen_enough(self) -> bool:
@@ -117,18 +115,21 @@ class Run:
         return Occurrence.objects.count()
 
     def _keep_beats(self) -> None:
-        alive = [beat for beat in self.beats if beat.poll() is None]
+        alive = [beat for beat in self.beats if beat.exit_status() is None]
         self.killed += len(self.beats) - len(alive)
         while len(alive) < BEATS:
             seed = str(self.luck.randrange(10**9))
-            command = [sys.executable, "-m", "bench.warped_clock", str(self.clock.started), str(SPEED), seed]
-            variables = os.environ | {"CARILLON_FAULT_POINTS": str(self.fault_points)} | children_environment()
-            alive.append(subprocess.Popen(command, cwd=ROOT, env=variables, stderr=subprocess.DEVNULL))
+            code = "from bench import warped_clock; warped_clock.main()"
+            command = [sys.executable, "-c", code, str(self.clock.started), str(SPEED), seed]
+            variables = {"CARILLON_FAULT_POINTS": str(self.fault_points)} | children_environment()
+            alive.append(Child("beat", command, environment=variables, on_line=lambda *_: None))
+            alive[-1].start()
         self.beats = alive
 
     def _kill(self, where: str) -> None:
         if where == "anywhere":
-            self.luck.choice(self.beats).send_signal(signal.SIGKILL)
+            with suppress(ProcessLookupError):
+                os.kill(self.luck.choice(self.beats).pid, signal.SIGKILL)
         else:
             (self.fault_points / f"{where}.new").write_text("kill")
             (self.fault_points / f"{where}.new").rename(self.fault_points / where)

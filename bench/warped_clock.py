@@ -1,6 +1,6 @@
 """A clock that runs fast and is set back and forth; processes that know its start read the same time.
 
-`python -m bench.warped_clock STARTED SPEED SEED`: a beat on that clock, until it is killed.
+`main` is a beat on that clock, until it is killed; its arguments are STARTED, SPEED and SEED.
 """
 
 from __future__ import annotations
@@ -53,7 +53,3 @@ def main() -> None:
     while os.getppid() != 1:  # not longer than the run
         if not fire.fire_due(clock.now(), limit=luck.choice([1, 7, 50, 200])):
             time.sleep(0.005)
-
-
-if __name__ == "__main__":
-    main()

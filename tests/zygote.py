@@ -85,8 +85,8 @@ class Zygote:
 
     def start(self, command: list[str], *, env: dict[str, str], **others: Any) -> Forked | subprocess.Popen[str]:
         fixed = {name: value for name, value in env.items() if name in _FIXED}
-        # A worker of the other pool would fork the zygote's memory again.
-        is_ours = command[0] == sys.executable and "prefork" not in command
+        # A worker of the other pool would fork the zygote's memory again; imports read the zone of the machine.
+        is_ours = command[0] == sys.executable and "prefork" not in command and env.get("TZ") == os.environ.get("TZ")
         can_fork = is_ours and (command[1] == "-c" or (command[1] == "-m" and command[2] in _PROGRAMS))
         with self._lock:
             if not (can_fork and self._has(fixed)):

@@ -6,7 +6,6 @@ import json
 import os
 import re
 import signal
-import subprocess
 import sys
 import time
 from collections import defaultdict
@@ -18,7 +17,6 @@ from typing import Any
 import psycopg
 import pytest
 import redis
-from django.conf import settings
 from django.db import connection
 
 from config import embedded
@@ -31,7 +29,7 @@ from events.pure.envelope import Envelope
 from schedules.models import Schedule
 from tests.make import make_channel, make_rule, make_schedule, make_user
 from tests.process.conftest import wait_until
-from tests.process.notifications.conftest import environment, manage
+from tests.process.notifications.conftest import environment, manage, managing
 from work.backup import archive
 from work.models import Backup
 from work.tasks import back_up
@@ -68,6 +66,13 @@ def succeed(*arguments: str, **variables: str) -> str:
     done = manage(*arguments, **variables)
     assert done.returncode == 0, done.stdout
     return done.stdout
+
+
+def backup(to: Path, **variables: str) -> Child:
+    """A backup that is being made."""
+    taking = Child("backup", managing("backup", str(to)), environment=environment(**variables))
+    taking.start()
+    return taking
 
 
 class Machine:
@@ -151,14 +156,10 @@ def test_nothing_is_sent_twice_and_what_is_lost_is_named(
             for number in range(_SLOTS):
                 once(f"slot {number}", begin + timedelta(seconds=number * _SPREAD), hooked)
             publish(time.monotonic() + 5)
-            taking = subprocess.Popen(
-                [sys.executable, "manage.py", "backup", str(tmp_path)],
-                cwd=settings.BASE_DIR,
-                env=os.environ | environment(**keys),
-            )
-            while taking.poll() is None:
+            taking = backup(tmp_path, **keys)
+            while taking.exit_status() is None:
                 publish(time.monotonic() + 0.5)
-            assert taking.returncode == 0
+            assert taking.exit_status() == 0
             publish(time.monotonic() + 4)
             old.lose()
         lost_at = datetime.now(UTC)
@@ -220,13 +221,10 @@ def test_a_backup_that_is_killed_leaves_no_file_and_no_lock(keys: dict[str, str]
     hangs.parent.mkdir()
     hangs.write_text("#!/bin/sh\n[ $1 = --version ] && exec echo 'x (PostgreSQL) 18.0'\nseq 100000\nexec sleep 60\n")
     hangs.chmod(0o755)
-    variables = environment(**keys | {"PATH": f"{hangs.parent}:{keys['PATH']}"})
-    taking = subprocess.Popen(
-        [sys.executable, "manage.py", "backup", str(to)], cwd=settings.BASE_DIR, env=os.environ | variables
-    )
+    taking = backup(to, **keys | {"PATH": f"{hangs.parent}:{keys['PATH']}"})
     wait_until(lambda: to.exists() and any(part.stat().st_size for part in to.iterdir()))
-    taking.kill()
-    taking.wait()
+    os.kill(taking.pid, signal.SIGKILL)
+    wait_until(lambda: taking.exit_status() is not None)
     assert [path.name[0] for path in to.iterdir()] == ["."]
     succeed("backup", str(to), **keys)
     assert len(list(to.iterdir())) == 1

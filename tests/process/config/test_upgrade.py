@@ -6,9 +6,7 @@ The processes run as a role that cannot change the schema, made as docs/operatin
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -22,7 +20,7 @@ from demo.child import Child, worker_command
 from demo.receivers import HTTPReceiver, Reply
 from tests import released
 from tests.process.conftest import wait_until
-from tests.process.notifications.conftest import environment
+from tests.process.notifications.conftest import environment, manage
 
 NAME = "released"
 
@@ -37,13 +35,12 @@ def upgraded(transactional_db: None) -> Iterator[str]:
         engine.execute("DROP ROLE IF EXISTS carillon_run")
         engine.execute(f"CREATE DATABASE {NAME}")
         released.load(url)
-        migrate = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
-        variables = environment(DATABASE_URL=url, **released.KEYS)
         with psycopg.connect(url, autocommit=True) as database:  # before `migrate`: what that makes is granted as well
             documented = (settings.BASE_DIR / "docs" / "operating.md").read_text()
             for statement in re.findall(r"```sql\n(CREATE ROLE.*?)```", documented, re.DOTALL)[0].splitlines():
                 database.execute(statement)
-            subprocess.run(migrate, cwd=settings.BASE_DIR, env=os.environ | variables, check=True)
+            migrated = manage("migrate", "--verbosity", "0", DATABASE_URL=url, **released.KEYS)
+        assert migrated.returncode == 0, migrated.stdout
         yield url.replace("postgres@", "carillon_run@")
         engine.execute(f"DROP DATABASE {NAME} WITH (FORCE)")
         engine.execute("DROP ROLE carillon_run")

@@ -47,7 +47,12 @@ def run_in_a_process(code: str, *arguments: str, **overrides: str) -> subprocess
 
 def manage(*arguments: str, **overrides: str) -> subprocess.CompletedProcess[str]:
     """Run `manage.py`."""
-    return run_in_a_process("import manage; manage.main()", *arguments, **overrides)
+    return run(managing(*arguments), **overrides)
+
+
+def managing(*arguments: str) -> list[str]:
+    """The command line of `manage.py` as code, which may run in a fork of a process that has loaded all of Carillon."""
+    return [sys.executable, "-c", "import manage; manage.main()", *arguments]
 
 
 def run(command: list[str], **overrides: str) -> subprocess.CompletedProcess[str]:

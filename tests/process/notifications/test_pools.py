@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
-import subprocess
 import sys
 import threading
 import time
@@ -21,7 +19,7 @@ from notifications.deliveries import outbox
 from notifications.models import Delivery
 from tests.make import make_channel, make_delivery, make_user
 from tests.process.conftest import wait_until
-from tests.process.notifications.conftest import environment
+from tests.process.notifications.conftest import environment, run
 from work.broker import transport, wakes
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("broker")]
@@ -126,14 +124,6 @@ def test_a_worker_with_threads_sends_more_at_once_to_receivers_that_are_slow() -
 
 @pytest.mark.parametrize(("pool", "shared", "wish"), [("threads", "off", "on"), ("prefork", "on", "off")])
 def test_a_worker_whose_connections_do_not_fit_its_pool_says_so_and_ends(pool: str, shared: str, wish: str) -> None:
-    ended = subprocess.run(
-        command(pool, 2),
-        env=os.environ | environment(DATABASE_POOL=shared),
-        cwd=settings.BASE_DIR,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    ended = run(command(pool, 2), DATABASE_POOL=shared)
     assert ended.returncode == 1
-    assert f"DATABASE_POOL={wish}" in ended.stderr
+    assert f"DATABASE_POOL={wish}" in ended.stdout

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 from datetime import datetime, timedelta
 from uuid import UUID
 
 import pytest
-from django.conf import settings
 from django.db import connection, transaction
 from django.utils import timezone
 
 from common.uuid7 import first_of
+from demo.child import Child
 from notifications.models import Attempt, Channel, DailyTotal, Delivery, Notification
 from notifications.tasks import NOTIFICATIONS
 from tests.make import make_channel, make_user, without_triggers
@@ -84,14 +83,14 @@ def waits() -> bool:
 def test_a_kill_within_a_chunk_loses_no_message_and_counts_none_twice(channel: Channel) -> None:
     fifth = {"user": channel.user, "day": slot(4).date(), "provider": "inbox", "state": "delivered"}
     total = DailyTotal.objects.create(**fifth, count=0)
-    variables = os.environ | environment()
     with transaction.atomic():
         DailyTotal.objects.select_for_update().get(pk=total.pk)  # the second chunk waits for it
-        with subprocess.Popen([sys.executable, "-c", _PRUNE], env=variables, cwd=settings.BASE_DIR) as process:
-            wait_until(waits, within=180)
-            assert Notification.objects.count() == DAYS - 3
-            process.kill()
-        assert process.returncode == -signal.SIGKILL
+        process = Child("prune", [sys.executable, "-c", _PRUNE], environment=environment())
+        process.start()
+        wait_until(waits, within=180)
+        assert Notification.objects.count() == DAYS - 3
+        os.kill(process.pid, signal.SIGKILL)
+        wait_until(lambda: process.exit_status() == -signal.SIGKILL)
     wait_until(lambda: not waits())
     assert NOTIFICATIONS.prune() in (DAYS - 3, DAYS - 6)  # the server may have ended the statement of the dead process
     assert [model.objects.count() for model in (Notification, Delivery, Attempt)] == [0, 0, 0]

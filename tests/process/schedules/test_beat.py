@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +18,7 @@ from django.db import connection, transaction
 from django_celery_beat.models import PeriodicTask
 
 from bench import exact
+from demo.child import Child
 from schedules.firing import fire
 from schedules.models import Occurrence
 from tests.broken_line import Line
@@ -47,7 +47,7 @@ def test_a_beat_survives_the_loss_of_postgresql_and_of_redis(tmp_path: Path) -> 
         rescues = PeriodicTask.objects.filter(name="rescue")
         before = rescues.get().total_run_count
         wait_until(lambda: rescues.get().total_run_count > before)
-        assert beat.poll() is None
+        assert beat.exit_status() is None
     assert Occurrence.objects.count() == 2
 
 
@@ -63,7 +63,7 @@ def test_a_beat_gives_up_a_database_that_has_fallen_silent_and_goes_on_with_a_ne
         assert not missed.occurrences.exists()
         database.let_in_again()
         wait_until(missed.occurrences.exists)
-        assert beat.poll() is None
+        assert beat.exit_status() is None
 
 
 def test_what_a_beat_holds_that_stands_still_is_fired_by_another(tmp_path: Path) -> None:
@@ -99,8 +99,9 @@ def test_the_machines_own_time_zone_changes_nothing(tmp_path: Path) -> None:
 
 def test_a_beat_that_waits_for_its_database_stops_when_told_to(tmp_path: Path) -> None:
     with lines() as (database, broker), beat_without_database(database, broker, tmp_path / "log") as beat:
-        beat.send_signal(signal.SIGTERM)
-        assert beat.wait(timeout=90) == 0
+        beat.ask_to_stop()
+        wait_until(lambda: beat.exit_status() is not None)
+        assert beat.exit_status() == 0
 
 
 def test_a_beat_whose_first_statements_wait_stops_when_told_to(tmp_path: Path) -> None:
@@ -109,8 +110,8 @@ def test_a_beat_whose_first_statements_wait_stops_when_told_to(tmp_path: Path) -
         cursor.execute("LOCK TABLE django_celery_beat_periodictask")
         with running_beat(database, broker, tmp_path / "log") as beat:
             wait_until(lambda: cursor.execute(waiting).fetchone() is not None)
-            beat.send_signal(signal.SIGTERM)
-            assert beat.wait(timeout=120) is not None
+            beat.ask_to_stop()
+            wait_until(lambda: beat.exit_status() is not None)
 
 
 def test_each_slot_has_one_occurrence_whatever_is_killed_edited_or_set_back() -> None:
@@ -143,14 +144,12 @@ def sessions() -> int:
 
 
 @contextmanager
-def running_beat(
-    database: Line, broker: Line, log: Path, options: str = "", **more: str
-) -> Iterator[subprocess.Popen[bytes]]:
-    """A beat in its own process group, with `options` added to its database's URL and `more` in its environment."""
+def running_beat(database: Line, broker: Line, log: Path, options: str = "", **more: str) -> Iterator[Child]:
+    """A beat with `options` added to its database's URL and `more` in its environment."""
     held, url = connection.settings_dict, urlsplit(settings.REDIS_URL)
     login = url.netloc.rpartition("@")[0]
     number = "/0" if url.scheme == "unix" else url.path
-    environment = os.environ | {
+    environment = {
         "DATABASE_URL": f"postgresql://{held['USER']}:{held['PASSWORD']}@127.0.0.1:{database.port}/{held['NAME']}"
         f"?application_name={BEAT}{options}",
         "REDIS_URL": f"redis://{login + '@' if login else ''}127.0.0.1:{broker.port}{number}",
@@ -158,15 +157,10 @@ def running_beat(
         "ENCRYPTION_KEYS": ",".join(settings.ENCRYPTION_KEYS),
         **more,
     }
-    with log.open("wb") as file:
-        beat = subprocess.Popen(
-            [sys.executable, "-m", "celery", "-A", "config", "beat", f"--pidfile={log.parent / 'pid'}"],
-            env=environment,
-            stdout=file,
-            stderr=subprocess.STDOUT,
-            cwd=settings.BASE_DIR,
-            start_new_session=True,
-        )
+    command = [sys.executable, "-m", "celery", "-A", "config", "beat"]
+    with log.open("w", buffering=1) as file:
+        beat = Child("beat", command, environment=environment, on_line=lambda line, _: print(line, file=file))
+        beat.start()
         try:
             yield beat
         except BaseException:
@@ -174,12 +168,11 @@ def running_beat(
             raise
         finally:
             # Whatever happens: one that is left behind fires the schedules of later tests.
-            beat.kill()
-            beat.wait()
+            beat.stop(0.0)
 
 
 @contextmanager
-def beat_without_database(database: Line, broker: Line, log: Path) -> Iterator[subprocess.Popen[bytes]]:
+def beat_without_database(database: Line, broker: Line, log: Path) -> Iterator[Child]:
     """A beat whose database was away at its start, and still is."""
     database.cut()
     with running_beat(database, broker, log) as beat:

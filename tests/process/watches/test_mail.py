@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import smtplib
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from django.conf import settings
 from django.db import connection
 
+from demo.child import Child
 from demo.ports import free_port
 from people.models import User
 from tests.broken_line import Line
 from tests.make import make_watch
 from tests.process.conftest import wait_until
+from tests.process.notifications.conftest import environment, manage, managing
 from watches import changes
 from watches.models import Watch
 
@@ -29,24 +26,28 @@ LINE = b"x" * 70 + b"\r\n"
 
 
 @contextmanager
-def receiver(database: Line, log: Path) -> Iterator[int]:
-    """The command, which reaches the database over a line that can be cut; its port."""
+def receiver(database: Line) -> Iterator[tuple[int, list[str]]]:
+    """The command, which reaches the database over a line that can be cut; its port, and what it writes."""
     held, port = connection.settings_dict, free_port()
     url = f"postgresql://{held['USER']}:{held['PASSWORD']}@127.0.0.1:{database.port}/{held['NAME']}"
-    command = [sys.executable, "manage.py", "receive_pings", f"--port={port}"]
-    environment = os.environ | {"DATABASE_URL": url, "REDIS_URL": settings.REDIS_URL, "PING_DOMAIN": DOMAIN}
-    environment |= {"SECRET_KEY": settings.SECRET_KEY, "ENCRYPTION_KEYS": ",".join(settings.ENCRYPTION_KEYS)}
-    with log.open("wb") as file:
-        process = subprocess.Popen(command, env=environment, stdout=file, stderr=file, cwd=settings.BASE_DIR)
+    variables = environment(DATABASE_URL=url, PING_DOMAIN=DOMAIN)
+    lines: list[str] = []
+    process = Child(
+        "mail",
+        managing("receive_pings", f"--port={port}"),
+        environment=variables,
+        on_line=lambda line, _: lines.append(line),
+    )
+    process.start()
     try:
-        wait_until(lambda: answers(port) or process.poll() is not None)
-        assert process.poll() is None, log.read_text()
-        yield port
-        process.terminate()
-        assert process.wait(60) == 0, log.read_text()
+        wait_until(lambda: answers(port) or process.exit_status() is not None)
+        assert process.exit_status() is None, lines
+        yield port, lines
+        process.ask_to_stop()
+        wait_until(lambda: process.exit_status() is not None)
+        assert process.exit_status() == 0, lines
     finally:
-        process.kill()
-        process.wait()
+        process.stop(0.0)
 
 
 def answers(port: int) -> bool:
@@ -71,11 +72,11 @@ def address(watch: Watch) -> str:
     return f"{watch.token}@{DOMAIN}"
 
 
-def test_a_mail_is_a_ping_once_it_is_answered(ada: User, tmp_path: Path) -> None:
+def test_a_mail_is_a_ping_once_it_is_answered(ada: User) -> None:
     watch, gone, database = make_watch(ada, []), make_watch(ada, []), Line(_socket())
     changes.delete(gone.id)
     database.mend()
-    with receiver(database, tmp_path / "log") as port:
+    with receiver(database) as (port, lines):
         mail = b"Subject: =?utf-8?q?Backup_f=C3=BCr_heute?=\r\n\r\nAll is well.\r\n"
         assert send(port, address(watch), mail) == 250
         [ping] = watch.pings.all()
@@ -92,16 +93,14 @@ def test_a_mail_is_a_ping_once_it_is_answered(ada: User, tmp_path: Path) -> None
         database.mend()
         wait_until(lambda: send(port, address(watch), mail) == 250)
         assert watch.pings.count() == 3
-        assert str(watch.token) not in (tmp_path / "log").read_text()
+        assert str(watch.token) not in "".join(lines)
     database.cut()
 
 
 def test_without_a_domain_the_command_says_so() -> None:
-    command = [sys.executable, "manage.py", "receive_pings"]
-    environment = os.environ | {"PING_DOMAIN": "", "SECRET_KEY": settings.SECRET_KEY}
-    said = subprocess.run(command, env=environment, cwd=settings.BASE_DIR, capture_output=True, text=True)
-    assert said.returncode == 1
-    assert "PING_DOMAIN" in said.stderr
+    refused = manage("receive_pings", PING_DOMAIN="")
+    assert refused.returncode == 1
+    assert "PING_DOMAIN" in refused.stdout
 
 
 def _socket() -> str:
