@@ -4,7 +4,6 @@ A worker runs it, like any job, and the caller waits for its row. The web proces
 """
 
 import time
-from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -53,29 +52,28 @@ class Checked(NamedTuple):
         return words.checked(self.outcome, str(self.reason))
 
 
-def check_now(
-    user: User,
-    kind: str,
-    payload: Mapping[str, Any],
-    connection_id: UUID | None,
-    send_as: SendAs,
-    origin_id: UUID | None = None,
-) -> Checked:
+def check_now(user: User, reminder: Any, origin_id: UUID | None = None) -> Checked:
     """Record a job, and wait a moment for it. Do not call it in a transaction: no worker would see the job.
 
-    `payload` is as the kind's form made it. It knows what the last check of `origin_id` left.
+    The reminder need not be saved. It knows what the last check of `origin_id` left.
     """
     if not rate_limiter.allows(f"check-now:{user.pk}", A_MINUTE, 60.0):
         return Checked(outcome="failed", reason=Reason(JobCode.TOO_OFTEN, most=A_MINUTE))
     now = timezone.now()
     new = NewJob(
         user_id=user.pk,
-        kind=kind,
-        payload=payload,
-        connection_id=connection_id,
+        kind=reminder.job_kind,
+        payload=reminder.job_payload or {},
+        connection_id=reminder.connection_id,
         batch_id=uuid7(),
         slot=now,
-        send_as=send_as,
+        send_as=SendAs(
+            title=reminder.title,
+            body=reminder.body,
+            channels=(),
+            name=user.get_short_name(),
+            time_zone=reminder.time_zone,
+        ),
         expires_at=now + _STALE,
         preview={"of": origin_id and str(origin_id)},
     )

@@ -76,17 +76,8 @@ def not_taken(params: Any) -> list[dict[str, Any]]:
     return [{name: one.get(name) for name in _LISTED} for some in lists for one in some if isinstance(one, Mapping)]
 
 
-def silent_since(params: Any) -> datetime | None:
-    """Since when a source has brought nothing, where that is long."""
-    return _instant(params, "silent_since")
-
-
-def answered_at(params: Any) -> datetime | None:
-    """When the source gave the answer, where a check used one that was kept."""
-    return _instant(params, "answered_at")
-
-
-def _instant(params: Any, name: str) -> datetime | None:
+def instant(params: Any, name: str) -> datetime | None:
+    """`silent_since`, where a source has brought nothing for long; `answered_at`, where a check used a kept answer."""
     instants = [one[name] for one in _chain(params) if one.get(name)]
     return datetime.fromisoformat(instants[0]) if instants else None
 

@@ -8,9 +8,9 @@ from django.shortcuts import render
 from jobs.checks import check_now as checks
 from jobs.models import Job
 from people.access.requests import PersonRequest, person_action, person_page
+from schedules.changes import editing
 from schedules.firing import fire
 from schedules.inputs.reminder_form import ReminderForm
-from schedules.job_kinds import check_now
 from schedules.models import Schedule
 from schedules.web.edit import PRESETS
 from schedules.web.preview import edited
@@ -33,7 +33,9 @@ def typed(request: PersonRequest) -> HttpResponse:
     problems = form.job_errors()
     checked = None
     if form.job is not None and not problems:
-        checked = check_now.check_now(request.user, form.typed_schedule(), schedule)
+        wanted = form.typed_schedule()
+        known = schedule is not None and editing.asks_the_same(wanted, schedule)
+        checked = checks.check_now(request.user, wanted, schedule.id if schedule and known else None)
     form.show_errors_of([name for name in form.errors if form.is_of_job(name)])
     return _page(request, form, schedule, checked=checked, problems=problems)
 
@@ -41,7 +43,7 @@ def typed(request: PersonRequest) -> HttpResponse:
 @person_action
 def of_reminder(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     schedule = Schedule.objects.select_related("connection").own(request.user, id=schedule_id)
-    checked = check_now.check_now(request.user, schedule, schedule) if schedule.job_kind else None
+    checked = checks.check_now(request.user, schedule, schedule.id) if schedule.job_kind else None
     return detail_page(request, schedule, checked)
 
 

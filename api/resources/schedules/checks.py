@@ -24,11 +24,10 @@ from jobs import kinds
 from jobs.checks import check_now as checks
 from jobs.checks.check_now import Checked
 from jobs.checks.recording import queue_of
-from jobs.checks.results import answered_at, not_taken, silent_since
+from jobs.checks.results import instant, not_taken
 from jobs.models import Job
 from jobs.reasons import JobCode
 from schedules.firing import fire
-from schedules.job_kinds import check_now
 from schedules.models import Schedule
 
 router = Router(tags=["jobs"], auth=Bearer("schedules"))
@@ -92,8 +91,8 @@ class CheckNowDocument(BaseModel):
     title: str | None = of("text.subject", "The subject that it would send; null if it sends nothing.")
     body: str | None = of("text.body", "The text that it would send; null if it sends nothing.")
     not_taken: list[NotTaken] = of(lambda checked: not_taken(checked.reason.params))
-    silent_started_at: Instant | None = of(lambda checked: silent_since(checked.reason.params))
-    answered_at: Instant | None = of(lambda checked: answered_at(checked.reason.params))
+    silent_started_at: Instant | None = of(lambda checked: instant(checked.reason.params, "silent_since"))
+    answered_at: Instant | None = of(lambda checked: instant(checked.reason.params, "answered_at"))
 
 
 @kinds_router.get("", response=paging.Page[JobKindDocument], summary="List the kinds of job")
@@ -112,7 +111,7 @@ def check_job(request: ApiRequest, body: CheckBody) -> HttpResponse:
     202 where that takes longer than a second: then the check at `Location` says it.
     """
     user = request.auth.user
-    return _checked(check_now.check_now(user, schedules.typed_schedule(body, user, fire.read_clock().now)))
+    return _checked(checks.check_now(user, schedules.typed_schedule(body, user, fire.read_clock().now)))
 
 
 @checks_router.get("/{uuid:check_id}", response=CheckNowDocument, summary="Get what a check found")
@@ -133,7 +132,7 @@ def check_schedule(request: ApiRequest, schedule_id: UUID) -> HttpResponse:
     schedule: Schedule = own(request, schedule_id)
     if not schedule.job_kind:
         raise conflict("This schedule checks nothing. Give it a job first.")
-    return _checked(check_now.check_now(request.auth.user, schedule, schedule))
+    return _checked(checks.check_now(request.auth.user, schedule, schedule.id))
 
 
 def _checked(checked: Checked, *, is_new: bool = True) -> HttpResponse:

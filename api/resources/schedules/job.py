@@ -13,7 +13,7 @@ from api.protocol.fields import Body, Chosen, FewNames, FormBody, Instant, limit
 from api.protocol.problems import FieldError
 from api.resources.notifications import ReasonDocument, reason
 from jobs import kinds
-from jobs.checks.results import Check, answered_at, silent_since
+from jobs.checks.results import Check, instant
 from schedules.inputs.job_form import PREFIX, JobForm, initial_of
 from schedules.models import Schedule
 
@@ -69,8 +69,8 @@ class CheckDocument(BaseModel):
     due_at: Instant | None = of("at", "When it checks; null if it does not wait.")
     notification_id: UUID | None = of("job.notification_id", "What it sent; null if it was silent.")
     not_taken: list[NotTaken]
-    silent_started_at: Instant | None = of(lambda check: silent_since(check.job.reason_params))
-    answered_at: Instant | None = of(lambda check: answered_at(check.job.reason_params))
+    silent_started_at: Instant | None = of(lambda check: instant(check.job.reason_params, "silent_since"))
+    answered_at: Instant | None = of(lambda check: instant(check.job.reason_params, "answered_at"))
 
 
 def fields(body: FormBody, job: JobBody | None) -> dict[str, Any]:

@@ -57,9 +57,9 @@ def test_what_used_a_kept_answer_says_how_old_it_was(page: HTTPReceiver) -> None
     then = Result.objects.get().fetched_at
     [job] = [check(Job.objects.get(origin_id=second.id))]
     assert job.reason.endswith(" (from an answer that was 3 min 20 s old)")
-    assert results.answered_at(Job.objects.get(origin_id=first.id).reason_params) is None
+    assert results.instant(Job.objects.get(origin_id=first.id).reason_params, "answered_at") is None
     found = results.last(second.user_id, [second.id])[second.id]
-    assert (results.answered_at(found.job.reason_params), found.outcome) == (then, "spoke")
+    assert (results.instant(found.job.reason_params, "answered_at"), found.outcome) == (then, "spoke")
     _, token = tokens.create(second.user, "Test", ["read"], None)
     shown = signed_in(second.user).get(f"/reminders/{second.id}/").content.decode()
     assert "3 min 20 s old" in shown and "at most 5 min old" in shown

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from demo.receivers import HTTPReceiver, Reply
-from jobs.checks.results import not_taken, silent_since
+from jobs.checks.results import instant, not_taken
 from jobs.kinds.base import Found, Nothing, Say
 from jobs.kinds.feed import MOST_REMEMBERED, Feed, FeedCode
 from jobs.reading.fetch import Fetch, Refused
@@ -91,7 +91,7 @@ def test_a_feed_that_brings_nothing_for_long_says_so_once(receiver: HTTPReceiver
     days, memory = told(receiver, decide(receiver, None, "a").memory, 1, 2, 30, 31, 32, 100)
     assert days == [31]
     record = decide(receiver, memory, "a", day=101)
-    assert silent_since(record.reason.params) == NOW + timedelta(days=1)
+    assert instant(record.reason.params, "silent_since") == NOW + timedelta(days=1)
     assert "nothing since 23 November 2026" in str(record.reason)
     assert decide(receiver, memory, "a", day=102).memory == memory
 
