@@ -18,9 +18,6 @@ _EXAMPLE = "https://example.org/prices.json"
 class AddressForm(forms.Form):
     url = AddressField(
         example=_EXAMPLE,
-        label=gettext_lazy("Address"),
-        max_length=2000,
-        widget=forms.URLInput(attrs={"placeholder": _EXAMPLE}),
         help_text=gettext_lazy("It is shown on your pages. Put what is secret into a header."),
         error_messages={
             "required": format_lazy(gettext_lazy("Enter the address to read, such as {example}."), example=_EXAMPLE)

@@ -30,8 +30,6 @@ class CalendarForm(forms.Form):
     url = CalendarField(
         example=_EXAMPLE,
         label=_("iCalendar address"),
-        max_length=2000,
-        widget=forms.URLInput(attrs={"placeholder": _EXAMPLE, "autocomplete": "off"}),
         help_text=_("Google calls it “secret address in iCal format”, others a subscription. It is not shown again."),
         error_messages={
             "required": format_lazy(_("Enter the calendar's iCalendar address, such as {example}."), example=_EXAMPLE)

@@ -19,10 +19,7 @@ from work.reasons import Reason
 
 class AddressForm(forms.Form):
     url = AddressField(
-        label=gettext_lazy("Address"),
         example="https://example.org/offers",
-        max_length=2000,
-        widget=forms.URLInput(attrs={"placeholder": "https://example.org/offers", "autocomplete": "off"}),
         error_messages={"required": gettext_lazy("Enter the address to check, such as https://example.org/offers.")},
     )
     fresh_for = WholeNumberField(

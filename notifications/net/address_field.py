@@ -17,11 +17,13 @@ class AddressField(forms.CharField):
     """A web address in canonical form.
 
     Probes the address and refuses one that every send would fail at: in a private network, or with an invalid
-    certificate. Accepts one that does not answer, because that may pass. `example` is shown in errors.
+    certificate. Accepts one that does not answer, because that may pass. `example` is shown in it, and in errors.
     """
 
     def __init__(self, *, example: str = EXAMPLE, **options: Any) -> None:
-        super().__init__(**options)
+        widget = forms.URLInput(attrs={"placeholder": example, "autocomplete": "off"})
+        usual: dict[str, Any] = {"label": gettext_lazy("Address"), "max_length": 2000, "widget": widget}
+        super().__init__(**usual | options)
         self._example = example
 
     def clean(self, value: Any) -> str:

@@ -33,7 +33,6 @@ class MatrixForm(forms.Form):
         label=_("Homeserver"),
         example=EXAMPLE,
         max_length=300,
-        widget=forms.URLInput(attrs={"placeholder": EXAMPLE}),
         help_text=_("As the settings of your Matrix app show it, under “Help & About”."),
         error_messages={"required": _("Enter the homeserver's address, such as https://matrix.example.org.")},
     )

@@ -38,7 +38,6 @@ class NtfyForm(forms.Form):
         example=PUBLIC,
         required=False,
         max_length=300,
-        widget=forms.URLInput(attrs={"placeholder": PUBLIC}),
         help_text=format_lazy(
             gettext_lazy("Leave it empty for {public}. It may have a path, such as https://example.org/ntfy."),
             public=PUBLIC,

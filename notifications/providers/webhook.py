@@ -35,9 +35,6 @@ class WebhookForm(forms.Form):
     """The address, a secret if the receiver already has one, and more headers."""
 
     url = AddressField(
-        label=gettext_lazy("Address"),
-        max_length=2000,
-        widget=forms.URLInput(attrs={"placeholder": EXAMPLE}),
         help_text=gettext_lazy("Carillon posts JSON to it."),
         error_messages={
             "required": format_lazy(gettext_lazy("Enter the address to post to, such as {example}."), example=EXAMPLE)
