@@ -22,6 +22,7 @@ from people.models import User
 from schedules.inputs.list_fields import TagsField, refuse_commas
 from schedules.inputs.nag_form import NagForm
 from schedules.inputs.timing_form import KINDS, TimingForm, first_values, typed
+from schedules.models import Schedule
 from schedules.rules import Timetable
 from watches import changes, timing
 from watches.changes import TYPED
@@ -190,8 +191,7 @@ class WatchForm(EditForm, ChannelsForm, NagForm, TimingForm):
         )
 
 
-_PLAIN = [name for name in TYPED if name in WatchForm.base_fields and name not in ("kind", "rule", "time_zone")]
-_PLAIN = [name for name in _PLAIN if name not in ("starts_at", "ends_at", "excluded")]
+_PLAIN = [name for name in TYPED if name in WatchForm.base_fields and name not in Schedule.TIMING]
 WatchForm.base_fields = SharedFields(WatchForm.base_fields)
 
 

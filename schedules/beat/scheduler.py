@@ -249,7 +249,7 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
     def _recompute_slots(self) -> None:
         """One batch a tick: the schedules whose zone data has changed."""
         for moved in next(self._zone_updates, []):
-            log.warning("The zone database moves schedule %s from %s to %s", moved.schedule_id, moved.old, moved.new)
+            log.warning("The zone database moves schedule %s from %s to %s", *moved)
 
     def _stock_tick(self, *args: Any, **kwargs: Any) -> float:
         """Run the stock loop. If the broker is away, its entries wait; schedules fire on."""

@@ -7,7 +7,6 @@ import hashlib
 import logging
 import zoneinfo
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from importlib import metadata, resources
 from pathlib import Path
@@ -29,13 +28,8 @@ BATCH = 500
 Change = ScheduleEvent.Change
 
 
-@dataclass(frozen=True, slots=True)
-class Moved:
-    """A schedule whose next slot has moved; `new` is None if none is left, or the rule is unreadable now."""
-
-    schedule_id: UUID
-    old: datetime
-    new: datetime | None
+Moved = tuple[UUID, datetime, datetime | None]
+"""The id of a schedule, and its next slot before and now: None if none is left, or the rule is unreadable now."""
 
 
 def recompute_changed() -> Iterator[list[Moved]]:
@@ -97,7 +91,7 @@ def _recompute(schedule: Schedule, settled: Collection[datetime], now: datetime)
     write(schedule, None, ScheduleEvent.of(schedule, Change.RECLOCKED, now, None, **detail))
     if schedule.state == Schedule.State.BROKEN:
         quarantine.notify_broken([schedule.id])
-    return Moved(schedule.id, old, new)
+    return schedule.id, old, new
 
 
 def _settled_until(schedule: Schedule) -> datetime:

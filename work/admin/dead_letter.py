@@ -67,8 +67,7 @@ class DeadLetterAdmin(WorkAdmin):
         return super().get_queryset(request).filter(state__in=DEAD_LETTERS)
 
     def get_urls(self) -> list[Any]:
-        urls: list[Any] = super().get_urls()
-        return causes.urls(self) + urls
+        return [*causes.urls(self), *super().get_urls()]
 
     def describe(self, dead_letter: Any) -> str:
         """The question to its operator."""

@@ -15,8 +15,7 @@ class Command(BaseCommand):
         self.stdout.write(f"Zones are read from {zone_updates.source()}.")
         moved = 0
         for batch in zone_updates.recompute():
-            for one in batch:
-                new = one.new and one.new.isoformat()
-                self.stdout.write(f"schedule {one.schedule_id}: {one.old.isoformat()} -> {new}")
+            for schedule_id, old, new in batch:
+                self.stdout.write(f"schedule {schedule_id}: {old.isoformat()} -> {new and new.isoformat()}")
             moved += len(batch)
         self.stdout.write(f"{moved} schedules moved")
