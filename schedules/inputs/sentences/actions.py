@@ -263,6 +263,14 @@ def _in_parts(pieces: list[Piece]) -> Times | None:
     return tuple(one for one in times if one) if all(times) else None
 
 
+def _noon(named: Times, times: Times) -> Times | None:
+    """ "Noon at half past 12", "midnight at 12"; not "noon at 5"."""
+    near = times[0].within("noon")
+    if named[0].hour == 0:
+        return named if times[0].hour == 12 else None
+    return (near,) if near and named[0].hour == 12 else None
+
+
 def _hour_after(times: Times, before: Piece) -> Times | None:
     """ "24 December 18" may be the year."""
     day = before.kinds.get("day")
@@ -309,7 +317,9 @@ ACTIONS: Mapping[str, Callable[..., Any]] = {
     "next_date": lambda day: day if day.month or day.movable else None,
     "next_year": lambda today: today.year + 1,
     "weeks_on": lambda lengths, since, today: (
-        _shifted(lengths, since, 1, today) if [unit for _, unit in lengths] == ["weeks"] else None
+        _shifted(lengths, since, 1, today)
+        if all((number % 7, unit) == (0, "days") or unit == "weeks" for number, unit in lengths)
+        else None
     ),
     "next_workday": lambda today: _shifted([(1, "workdays")], Day(exact=today), 1, today),
     "days_later": lambda number, today, part="": Day(exact=today + timedelta(days=number), part=part),
@@ -331,6 +341,7 @@ ACTIONS: Mapping[str, Callable[..., Any]] = {
     ),
     "each_part": lambda part, number=1: Day(every=(number, "days"), part=part, repeats=True),
     # Times of day.
+    "once": lambda number: number == 1 or None,
     "named": lambda times, number=12: times if number == 12 else None,
     "first": lambda times: times[0],
 }

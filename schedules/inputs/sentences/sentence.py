@@ -229,6 +229,8 @@ class Sentence:
 
     def _take_limits(self) -> None:
         """How often and how long it repeats."""
+        if self.day and self.day.is_month and self.every and self.every[1] in ("days", *ELAPSED):
+            self.day, self.within = None, self.day  # "every day in December"
         self._take_span()
         self._use_clocks()
         follows = False

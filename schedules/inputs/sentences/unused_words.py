@@ -24,7 +24,7 @@ _MARKS = {"stop", "and", "dash", "open", "close", "slash", "plus", "near"}
 _MARKS_AROUND = " ,;:–—/-"
 _SHORT = {"am", "weakday", "weakmonth"}
 _SHARES = ("1/2", "1/3", "2/3", "1/4", "3/4")
-_FUZZY = {"every", "weekday", "month", "rel", "part", "plural", "tonight", "over", "weakmonth"}
+_FUZZY = {"every", "adverb", "weekday", "month", "rel", "part", "plural", "tonight", "over", "weakmonth"}
 _LONG = 6
 _SHORTEST = 5
 _ENDING = 3
@@ -186,7 +186,8 @@ def _misspelt(word: str, lexicon: Lexicon) -> str:
     if len(word) < _SHORTEST - 1 or not word.isalpha() or word in lexicon.ordinary:
         return ""
     fuzzy = ((one, kinds) for (one, *more), kinds in lexicon.phrases.items() if not more and kinds.keys() & _FUZZY)
-    return next((one for one, kinds in fuzzy if one != word and _may_mean(word, one, kinds, lexicon)), "")
+    meant = [one for one, kinds in fuzzy if one != word and _may_mean(word, one, kinds, lexicon)]
+    return min(meant, key=lambda one: not _is_close(word, one), default="")
 
 
 def _may_mean(word: str, one: str, kinds: Mapping[str, object], lexicon: Lexicon) -> bool:
@@ -239,8 +240,9 @@ def title(pieces: list[Piece], lexicon: Lexicon) -> str:
         text += " " * (piece.start > last) + (piece.text[1:-1] if is_quoted else piece.text)
         last = piece.end
     # Of several marks around words that were used, one remains.
-    text = re.sub(r"[,;:]?(?:\s+[,;:])+(?=\s|$)", lambda marks: marks[0].split()[0], text)
-    text = " ".join(text.split()).strip(_MARKS_AROUND).removesuffix(" .").removeprefix(". ").strip(_MARKS_AROUND)
+    text = re.sub(r"\.?(?:\s+\.)+$", "", text)
+    text = re.sub(r"[,;:.]?(?:\s+[,;:.])+(?=\s|$)", lambda marks: marks[0].split()[0], text)
+    text = " ".join(text.split()).strip(_MARKS_AROUND).removeprefix(". ").strip(_MARKS_AROUND)
     text = re.sub(r"[ ,;:]+(?=[!?)](?!\w))|[(\[] *[)\]] ?", "", text)
     preambles = "|".join(lexicon.preambles).replace(" ", "[,:]* ")
     preamble = re.match(rf"(?:{preambles})(?!\w)", fold(text))
