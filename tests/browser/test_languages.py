@@ -8,9 +8,49 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from demo.installation import Installation
-from tests.browser.conftest import PATIENCE, fits
+from tests.browser.conftest import PATIENCE, WIDTHS, fits
+from tests.browser.test_channels import sign_up
 
 pytestmark = pytest.mark.browser
+
+
+@pytest.mark.parametrize("language", ["en", "de", "es"])
+def test_no_word_of_the_navigation_and_of_buttons_is_broken_or_off_the_screen(
+    page: Page, site: Installation, language: str
+) -> None:
+    """Also with the numbers of unread messages and of reminders that need attention, for staff."""
+    sign_up(page, site, f"words-{language}@example.org")
+    page.goto(f"{site.url}/reminders/")
+    page.get_by_label("Quick add").get_by_role("textbox").fill("water the plants every day 9:00")
+    page.keyboard.press("Enter")
+    expect(page.locator("#reminders .row")).to_have_count(1)
+    set_language = "UPDATE people_user SET language = %s, is_staff = true WHERE email = %s RETURNING id"
+    [person] = site.rows(set_language, language, f"words-{language}@example.org")
+    disable = (
+        "UPDATE notifications_channel SET disabled_at = now(), disabled_code = 'note' WHERE user_id = %s RETURNING id"
+    )
+    site.rows(disable, person["id"])
+    page.goto(f"{site.url}/reminders/")
+    page.evaluate("showUnread(4)")
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 800})
+        assert page.evaluate(_BROKEN) == [], width
+
+
+# The words of links and buttons that are in more than one line, or beyond an edge.
+_BROKEN = """() => [...document.querySelectorAll(".top :is(a, button), .row :is(a, button)")].flatMap((one) => {
+  const texts = document.createTreeWalker(one, NodeFilter.SHOW_TEXT), words = [];
+  while (texts.nextNode()) for (const { 0: word, index } of texts.currentNode.data.matchAll(/\\S+/g)) {
+    const range = document.createRange();
+    range.setStart(texts.currentNode, index);
+    range.setEnd(texts.currentNode, index + word.length);
+    const parts = [...range.getClientRects()];
+    const hidden = texts.currentNode.parentElement.matches(".sr, [hidden] *, .own span");
+    const isOff = parts.some(({ left, right }) => left < 0 || right > innerWidth);
+    if (!hidden && (isOff || parts.length > 1)) words.push(word);
+  }
+  return words;
+})"""
 
 
 @pytest.fixture

@@ -82,6 +82,29 @@ def test_many_at_once(page: Page, site: Installation) -> None:
     fits(page)
 
 
+def test_a_long_title_keeps_its_warning_beside_it_and_has_the_line_for_itself(page: Page, site: Installation) -> None:
+    title = "Renew the passport before the trip to Argentina and check the visa requirements"
+    sign_up(page, site, "long@example.org")
+    page.goto(f"{site.url}/reminders/")
+    page.get_by_label("Quick add").get_by_role("textbox").fill(f"{title} every day 9:00")
+    page.keyboard.press("Enter")
+    shown = page.locator("#reminders h3")
+    expect(shown).to_have_text(title)
+    # The channels that a person with many has.
+    more = "icons => icons.append(...[1, 2, 3].map(() => icons.firstElementChild.cloneNode(true)))"
+    page.locator(".row-channels").evaluate(more)
+    shown.evaluate("title => title.insertAdjacentHTML('beforebegin', '<span class=\\'dot nobody\\'></span>')")
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 800})
+        dot, beside = page.locator(".dot").bounding_box(), shown.bounding_box()
+        assert dot and beside and beside["y"] < dot["y"] < beside["y"] + 16 and dot["x"] < beside["x"]
+    tomorrow = datetime.now(ZoneInfo("Europe/Berlin")).date() + timedelta(days=1)
+    page.goto(f"{site.url}/reminders/day/?date={tomorrow}")
+    page.set_viewport_size({"width": 360, "height": 800})
+    entry = page.locator(".entry-main").bounding_box()
+    assert entry and entry["width"] > 200
+
+
 def test_twelve_reminders_stand_on_the_first_screen(page: Page, site: Installation) -> None:
     sign_up(page, site, "twelve@example.org")
     page.goto(f"{site.url}/reminders/")

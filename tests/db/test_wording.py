@@ -66,6 +66,10 @@ def test_a_malformed_address_is_refused_in_plain_words(client: Client, path: str
     assert "Enter a valid email address." in client.post(path, typed).content.decode()
 
 
+def test_signing_up_marks_what_one_may_leave_out(client: Client) -> None:
+    assert client.get("/account/signup/").content.count(b">optional<") == 1
+
+
 def test_signing_up_says_nothing_of_a_link_where_no_server_sends_it(
     client: Client, settings: Settings, tmp_path: Path
 ) -> None:
