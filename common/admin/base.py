@@ -26,7 +26,7 @@ from django.utils.translation import get_language, gettext as _
 from unfold.admin import TabularInline, checkbox
 from unfold.templatetags import unfold_list
 
-from common.admin import rights
+from common.admin import columns, rights
 from common.admin.damaged import SafeAdmin
 from common.database import replica
 from common.texts.numbers import grouped
@@ -108,6 +108,7 @@ class BaseAdmin(Related, SafeAdmin):
     list_per_page = list_max_show_all = 25
     sortable_by: ClassVar[tuple[str, ...]] = ()
     ordering: ClassVar[tuple[str, ...]] = ("-id",)
+    empty_value_display = columns.NONE
 
     owner: ClassVar[str]
     link_lookups: ClassVar[tuple[str, ...]] = ()

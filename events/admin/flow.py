@@ -20,16 +20,17 @@ from people.admin.user import OwnedAdmin
 from people.models import User
 from work.admin.dead_letter import DeadLetterAdmin
 from work.admin.intervention import intervene
-from work.admin.rows import WorkAdmin
+from work.admin.rows import WorkAdmin, state_label
 from work.dead_letters import MARK_FIXED, Who
 
 
 class StepInline(ReadOnlyInline):
     model = Step
-    fields = ("name", "step_key", "state", "why", "tries")
+    fields = ("name", "step_key", "state_label", "why", "tries")
     per_page = 20
 
     step_key = columns.column(gettext_lazy("key"), "key", columns.short)
+    state_label = state_label(STEP.words)
     why = columns.column(gettext_lazy("reason"), "reason", columns.short)
     name = columns.column(gettext_lazy("step"), "", lambda row: columns.to_row("events.step", row.pk, row.name))
 

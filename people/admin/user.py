@@ -86,10 +86,10 @@ class UserAdmin(BaseAdmin, StockUserAdmin):  # type: ignore[misc, type-arg]  # d
     search_help_text = _("The beginning of an email address.")
     filter_horizontal = ()
     autocomplete_fields = ("groups",)
-    readonly_fields = ("joined", "last_login", "rows")
+    readonly_fields = ("joined", "signed_in", "rows")
     fieldsets = (
         columns.section(None, "email", "name", "language", "time_zone", "password"),
-        columns.section(_("Rows"), "rows", ("joined", "last_login")),
+        columns.section(_("Rows"), "rows", ("joined", "signed_in")),
         columns.section(_("Quota"), ("events_per_day", "event_megabytes_per_day")),
         columns.section(_("Admin access"), "is_active", "is_staff", "is_superuser", "groups"),
     )
@@ -134,6 +134,7 @@ class UserAdmin(BaseAdmin, StockUserAdmin):  # type: ignore[misc, type-arg]  # d
             user_signed_up.send(User, request=request, user=obj)
 
     joined = columns.instant_column(_("joined"), "date_joined")
+    signed_in = columns.instant_column(_("last signed in"), "last_login")
 
     @admin.display(description=_("rows"))
     def rows(self, user: User) -> SafeString:

@@ -14,6 +14,7 @@ from events.models import InboundRequest, Run
 from notifications.models import Delivery
 from people.models import User
 from tests.db.events.test_inbound import ORDER, TOKEN, make_address, post
+from tests.db.test_wording import words_of
 from tests.make import happen, make_failed_step, make_rule
 from work.models import Intervention
 
@@ -85,6 +86,8 @@ def test_an_inbound_address_and_its_requests_are_shown_without_secrets(operator:
 def test_an_operator_skips_failed_steps_which_is_logged_at_each(operator: Client, ada: User) -> None:
     run = Run.objects.create(user=ada, flow="brand", key="llc", correlation_id=uuid4())
     step, other = make_failed_step(run), make_failed_step(run, key="2")
+    shown = words_of(page(operator, f"events/run/{run.pk}/change/"))
+    assert "failed" in shown and "dead" not in shown
     skip = {"action": "skip", "_selected_action": [str(step.id)]}
     assert "1 skipped." in operator.post("/admin/events/failedstep/", skip, follow=True).content.decode()
     step.refresh_from_db()

@@ -16,7 +16,7 @@ from events.models import InboundAddress, InboundRequest
 from notifications.models import Channel, Delivery
 from people import teams
 from people.models import Membership, SecurityEvent, User
-from tests.make import make_channel, make_delivery, make_schedule, make_user
+from tests.make import NOON, make_channel, make_delivery, make_schedule, make_user
 from work.models import Intervention
 
 
@@ -56,6 +56,11 @@ def test_a_superuser_makes_staff(operator: Client) -> None:
     fields = {"email": person.email, "name": "New clerk", "is_active": "on", "is_staff": "on"}
     assert operator.post(f"/admin/people/user/{person.pk}/change/", fields).status_code == 302
     assert User.objects.get(pk=person.pk).is_staff
+
+
+def test_the_page_of_a_person_shows_all_instants_alike(operator: Client) -> None:
+    person = make_user(last_login=NOON)
+    assert operator.get(f"/admin/people/user/{person.pk}/change/").content.count(b"<time ") == 2
 
 
 def test_an_operator_makes_an_owner_only_where_none_is_active(operator: Client) -> None:
