@@ -214,10 +214,7 @@ def _in_html(selector: str, page: str) -> str | None:
         page = _CDATA.sub(lambda match: html.escape(match[1]), page)
     if (root := plain.tree(page)) is None:
         return None
-    for table in root.xpath("descendant-or-self::table[tr]"):  # as browsers do, whose selectors people copy
-        rows, body = table.xpath("tr"), etree.Element("tbody")
-        rows[0].addprevious(body)
-        body.extend(rows)
+    _correct(root)
     if not (elements := path(root)):
         return None
     element = next((one for one in elements if next(one.iterancestors(*_NOT_FOUND), None) is None), elements[0])
@@ -227,6 +224,19 @@ def _in_html(selector: str, page: str) -> str | None:
         text = plain.of_element(element, is_value=True) or plain.of_element(element)
         text = text or next(filter(None, map(element.get, _INSTEAD)), "")
     return " ".join(text.split())
+
+
+def _correct(root: Any) -> None:
+    """Make the tree that browsers do, whose selectors people copy: rows in bodies, nothing in what has no end."""
+    for table in root.xpath("descendant-or-self::table[tr]"):
+        rows, body = table.xpath("tr"), etree.Element("tbody")
+        rows[0].addprevious(body)
+        body.extend(rows)
+    for one in [*root.iter("source", "wbr", "track", "embed")]:
+        text, one.text = one.text or "", None
+        for child in reversed(one):
+            one.addnext(child)
+        one.tail = text + (one.tail or "")
 
 
 def _attribute(pseudo: Any) -> str:
