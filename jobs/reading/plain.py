@@ -25,8 +25,10 @@ _NOT_SHOWN = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidde
 # A price that is no longer asked, and what a screen reader says of it.
 _STRUCK = ("del", "s", "strike")
 _STRUCK_STYLE = re.compile(r"text-decoration(?:-line)?\s{0,9}:[^;]{0,60}\bline-through")
+_FORMER = "old|was|original|former|previous|before"
 _STRUCK_CLASS = re.compile(
-    r"line-?through|\bstrike(?!-?price)|crossed-?out|(?<![a-z])(?:old|was)[_-]{0,2}price|price[_-]{0,2}(?:old|was)(?![a-z])",
+    rf"line-?through|\bstrike(?!-?price)|crossed-?out|(?<![a-z])(?:{_FORMER})[_-]{{0,2}}price"
+    rf"|price[_-]{{0,2}}(?:{_FORMER})(?![a-z])",
     re.IGNORECASE,
 )
 _SPOKEN = re.compile(r"\b(?:screen-reader|sr-only|visually-?hidden|offscreen)")
@@ -40,7 +42,7 @@ _LINKED = ("http://", "https://", "mailto:", "tel:")
 _SUP, _SUP_END = "\x02", "\x03"
 # Cents that are raised or small instead of marked: "$19" with a small "99".
 _RAISED = re.compile(
-    rf"([0-9]{{1,20}}(?:[.,' ][0-9]{{3}}){{0,6}})(\s?[€$£])?\s?{_SUP}\s*([0-9]{{2}})"
+    rf"([0-9]{{1,20}}(?:[.,' ][0-9]{{3}}){{0,6}}){_SUP_END}?(\s?[€$£])?\s?{_SUP}\s*([0-9]{{2}})"
     rf"(?=[^0-9){_SUP_END}]{{0,9}}{_SUP_END})"
 )
 _CENTS = re.compile(

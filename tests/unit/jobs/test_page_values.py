@@ -41,6 +41,8 @@ def test_prices_of_the_kinds_that_others_misread(case: dict[str, Any]) -> None:
         ("42<small>99</small> €", "42.99"),
         ("$1,234<span class='price__decimals'>56</span>", "1234.56"),
         ("<span class=int>42</span><span class=price-cents>99</span> €", "42.99"),
+        ("<i>12</i> <i>€</i> <i class=cent>,99</i>", "12.99"),
+        ("<b>$</b><b class=amount__fraction>12.999</b><b class=amount__cents--superscript-24>50</b>", "12999.5"),
         ("<span>1 299</span><span class=grosze>99</span> zł", "1299.99"),
         ("<span>19<span class=a-price-decimal>.</span></span><span class=a-price-fraction>99</span>", "19.99"),
     ],
@@ -61,6 +63,7 @@ def test_raised_cents_are_a_fraction(html: str, number: str) -> None:
         "<span style='text-decoration-line:line-through'>49,99 €</span> 12,50 €",
         "<span class='text-sm line-through'>49,99 €</span><span>12,50 €</span>",
         "<span class=product__price--old>49,99 €</span><span>12,50 €</span>",
+        "<i class=discount_original_price>49,99€</i><i class=discount_final_price>12,50€</i>",
         "<i class=oldPrice>49,99 €</i><i class=strike-price>12,50 €</i>",
         "<i class=gold-price>12,50 €</i>",
         "<del aria-hidden=true>49,99 €</del> <span class=screen-reader-text>Original price was: 49,99 €.</span>"
