@@ -186,7 +186,7 @@ def publish(request: ApiRequest, body: EventsBody) -> HttpResponse:
 def _misfit(body: EventsBody, number: int, misfit: Misfit) -> FieldError:
     name = body.all[number].type
     remedy = (
-        f"Events, Types shows what {name} needs." if name in types.TYPES else f"Correct it, or the schema of {name}."
+        f"Automation, Types shows what {name} needs." if name in types.TYPES else f"Correct it, or the schema of {name}."
     )
     detail = f"{misfit.problem} {remedy}"
     return FieldError(body.place(number) + misfit.path, detail, f"schema_{misfit.keyword}")
