@@ -185,9 +185,9 @@ def publish(request: ApiRequest, body: EventsBody) -> HttpResponse:
 
 def _misfit(body: EventsBody, number: int, misfit: Misfit) -> FieldError:
     name = body.all[number].type
-    remedy = (
-        f"Automation, Types shows what {name} needs." if name in types.TYPES else f"Correct it, or the schema of {name}."
-    )
+    remedy = f"Correct it, or the schema of {name}."
+    if name in types.TYPES:
+        remedy = f"Automation, Types shows what {name} needs."
     detail = f"{misfit.problem} {remedy}"
     return FieldError(body.place(number) + misfit.path, detail, f"schema_{misfit.keyword}")
 

@@ -35,3 +35,22 @@ def test_the_walk_finds_an_error_without_a_code() -> None:
 @pytest.mark.parametrize("path", FORMS, ids=str)
 def test_each_error_of_a_form_has_a_code(path: Path) -> None:
     assert not [*without_code(path.read_text())]
+
+
+def codes(source: str) -> Iterator[str]:
+    """The constant codes of errors, at the second place of a ValidationError and the third of a FieldError."""
+    for call in [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]:
+        place = {"ValidationError": 1, "FieldError": 2}.get(ast.unparse(call.func).rpartition(".")[2])
+        named = [keyword.value for keyword in call.keywords if keyword.arg == "code"]
+        for code in [*(call.args[place : place + 1] if place else ()), *(named if place else ())]:
+            if isinstance(code, ast.Constant):
+                yield str(code.value)
+
+
+def test_the_documentation_lists_each_code_of_an_error() -> None:
+    apps = ("api", "common", "events", "jobs", "notifications", "schedules", "watches")
+    used = {code for app in apps for path in Path(app).rglob("*.py") for code in codes(path.read_text())}
+    assert len(used) > 40
+    page = Path("docs/api.md").read_text()
+    listed = set(re.findall(r"`(\w+)`", page.partition("\nCodes of `errors`")[2].partition("\n## ")[0]))
+    assert used - listed - {"dict_type"} == set()  # of a type, as pydantic's
