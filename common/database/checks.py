@@ -27,6 +27,11 @@ def readable(name: str, *always: str, nullable: tuple[str, ...] = ()) -> CheckCo
     return CheckConstraint(condition=instants(*always, nullable=nullable), name=name)
 
 
+def named(prefix: str, **conditions: Q) -> list[CheckConstraint]:
+    """A constraint for each condition, of that name behind the prefix."""
+    return [CheckConstraint(condition=one, name=f"{prefix}_{name}") for name, one in conditions.items()]
+
+
 def days(field: str) -> Q:
     """An array of days that Python can show; see READABLE."""
     return _array(field, "'0002-01-01'", "'9999-01-01'")

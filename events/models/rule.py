@@ -69,21 +69,17 @@ class Rule(Sender):
         verbose_name_plural = _("rules")
         ordering = ["-id"]
         indexes = [models.Index(fields=["user", "-id"], condition=Q(deleted_at=None), name="rule_of_person")]
-        constraints = [
-            models.CheckConstraint(
-                condition=Q(throttle_count=None, throttle_seconds=None)
-                | Q(throttle_count__isnull=False, throttle_seconds__isnull=False)
-                & Q(throttle_count__gte=1, throttle_seconds__gte=1),
-                name="rule_throttle_whole",
-            ),
-            models.CheckConstraint(condition=Q(digest_seconds=None) | Q(digest_at=None), name="rule_one_digest"),
-            models.CheckConstraint(condition=checks.json("conditions", 4), name="rule_readable_conditions"),
-            checks.readable("rule_readable_instants", "created_at", "updated_at", nullable=("deleted_at",)),
+        constraints = checks.named(
+            "rule",
+            throttle_whole=Q(throttle_count=None, throttle_seconds=None)
+            | Q(throttle_count__isnull=False, throttle_seconds__isnull=False)
+            & Q(throttle_count__gte=1, throttle_seconds__gte=1),
+            one_digest=Q(digest_seconds=None) | Q(digest_at=None),
+            readable_conditions=checks.json("conditions", 4),
+            readable_instants=checks.instants("created_at", "updated_at", nullable=("deleted_at",)),
             # Python cannot read PostgreSQL's 24:00; such a row would stop all rules of its person.
-            models.CheckConstraint(
-                condition=Q(digest_at=None) | Q(digest_at__lte=time.max), name="rule_readable_digest_at"
-            ),
-        ]
+            readable_digest_at=Q(digest_at=None) | Q(digest_at__lte=time.max),
+        )
         triggers = [
             # Changes of states are recorded for those who have a rule for them; see `followed`.
             pgtrigger.Trigger(

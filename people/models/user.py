@@ -142,17 +142,13 @@ class User(AbstractUser):
                 violation_error_message=gettext_lazy("Nobody signs in as a team, and it has no rights of staff."),
             ),
             # Python cannot read PostgreSQL's 24:00 or years after 9999; one such row would break whole pages.
-            models.CheckConstraint(
-                condition=Q(quiet_from__isnull=True) | Q(quiet_from__lte=time.max), name="people_user_quiet_from"
-            ),
-            models.CheckConstraint(
-                condition=Q(quiet_until__isnull=True) | Q(quiet_until__lte=time.max), name="people_user_quiet_until"
-            ),
-            models.CheckConstraint(condition=checks.json("weekly_hours", 4), name="people_user_weekly_hours"),
-            models.CheckConstraint(
-                condition=checks.instants("date_joined")
+            *checks.named(
+                "people_user",
+                quiet_from=Q(quiet_from__isnull=True) | Q(quiet_from__lte=time.max),
+                quiet_until=Q(quiet_until__isnull=True) | Q(quiet_until__lte=time.max),
+                weekly_hours=checks.json("weekly_hours", 4),
+                readable_instants=checks.instants("date_joined")
                 & checks.instants(nullable=("last_login", "deletion_asked_at")),
-                name="people_user_readable_instants",
             ),
         ]
         triggers = [

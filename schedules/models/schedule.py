@@ -191,39 +191,26 @@ class Schedule(Timed):
             # operators' alerts: the newest of those that cannot be read
             models.Index(fields=["-id"], condition=Q(state="broken", deleted_at=None), name="schedule_broken"),
         ]
-        constraints = [
-            models.CheckConstraint(
-                condition=Q(state__in=["active", "paused", "finished", "broken", "archived", "awaiting"]),
-                name="schedule_known_state",
-            ),
-            models.CheckConstraint(
-                condition=Q(state="active", deleted_at=None, next_fire_at__isnull=False)
-                | (Q(next_fire_at=None) & (~Q(state="active") | Q(deleted_at__isnull=False))),
-                name="schedule_next_when_active",
-            ),
-            models.CheckConstraint(condition=Q(misfire__in=["latest", "all", "skip"]), name="schedule_known_misfire"),
-            # One row that Python cannot read would break whole pages, and the batch that it is fired with.
-            checks.readable(
-                "schedule_readable_instants",
-                "created_at",
-                "updated_at",
+        # One row that Python cannot read would break whole pages, and the batch that it is fired with.
+        constraints = checks.named(
+            "schedule",
+            known_state=Q(state__in=["active", "paused", "finished", "broken", "archived", "awaiting"]),
+            next_when_active=Q(state="active", deleted_at=None, next_fire_at__isnull=False)
+            | (Q(next_fire_at=None) & (~Q(state="active") | Q(deleted_at__isnull=False))),
+            known_misfire=Q(misfire__in=["latest", "all", "skip"]),
+            readable_instants=checks.instants(
+                *("created_at", "updated_at"),
                 nullable=("starts_at", "ends_at", "next_fire_at", "snoozed_until", "last_fired_at", "deleted_at"),
             ),
-            models.CheckConstraint(condition=checks.json("rule", 8), name="schedule_readable_rule"),
-            models.CheckConstraint(condition=checks.json("data", 40), name="schedule_readable_data"),
-            models.CheckConstraint(condition=checks.json("job_payload", 40), name="schedule_readable_job_payload"),
-            models.CheckConstraint(condition=checks.days("excluded"), name="schedule_readable_excluded"),
-            models.CheckConstraint(condition=checks.texts("tags"), name="schedule_readable_tags"),
-            models.CheckConstraint(
-                condition=checks.minutes("early", early.MOST, early.LONGEST)
-                & checks.instants(nullable=("next_early_at",)),
-                name="schedule_readable_early",
-            ),
-            models.CheckConstraint(
-                condition=Q(starts_at=None) | Q(ends_at=None) | Q(ends_at__gte=models.F("starts_at")),
-                name="schedule_ends_after_start",
-            ),
-        ]
+            readable_rule=checks.json("rule", 8),
+            readable_data=checks.json("data", 40),
+            readable_job_payload=checks.json("job_payload", 40),
+            readable_excluded=checks.days("excluded"),
+            readable_tags=checks.texts("tags"),
+            readable_early=checks.minutes("early", early.MOST, early.LONGEST)
+            & checks.instants(nullable=("next_early_at",)),
+            ends_after_start=Q(starts_at=None) | Q(ends_at=None) | Q(ends_at__gte=models.F("starts_at")),
+        )
         triggers = [
             change.recorder(
                 "schedule_records_end",

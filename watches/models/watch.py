@@ -112,30 +112,24 @@ class Watch(Timed):
             models.UniqueConstraint(
                 fields=["user", "slug"], condition=Q(deleted_at=None) & ~Q(slug=""), name="watch_slug_once"
             ),
-            models.CheckConstraint(condition=Q(state__in=["new", "up", "down", "paused"]), name="watch_known_state"),
-            models.CheckConstraint(
-                condition=Q(deadline=None) | Q(state="up", deleted_at=None), name="watch_expects_when_up"
-            ),
-            models.CheckConstraint(
-                condition=Q(kind="since", period__isnull=False)
+            *checks.named(
+                "watch",
+                known_state=Q(state__in=["new", "up", "down", "paused"]),
+                expects_when_up=Q(deadline=None) | Q(state="up", deleted_at=None),
+                has_rule=Q(kind="since", period__isnull=False)
                 | (~Q(kind="since") & Q(rule__isnull=False, period=None)),
-                name="watch_has_rule",
-            ),
-            checks.readable(
-                "watch_readable_instants",
-                "created_at",
-                "updated_at",
-                "state_since",
-                nullable=("starts_at", "ends_at", "deadline", "last_ping_at", "deleted_at", "minute"),
-            ),
-            checks.readable("watch_readable_counted_from", nullable=("counted_from",)),
-            models.CheckConstraint(condition=Q(rule=None) | checks.json("rule", 8), name="watch_readable_rule"),
-            models.CheckConstraint(condition=checks.days("excluded"), name="watch_readable_excluded"),
-            models.CheckConstraint(condition=checks.instants_of("slots"), name="watch_readable_slots"),
-            models.CheckConstraint(condition=checks.texts("tags"), name="watch_readable_tags"),
-            models.CheckConstraint(
-                condition=checks.texts("success_words") & checks.texts("failure_words") & checks.texts("ignore_words"),
-                name="watch_readable_words",
+                readable_instants=checks.instants(
+                    *("created_at", "updated_at", "state_since"),
+                    nullable=("starts_at", "ends_at", "deadline", "last_ping_at", "deleted_at", "minute"),
+                ),
+                readable_counted_from=checks.instants(nullable=("counted_from",)),
+                readable_rule=Q(rule=None) | checks.json("rule", 8),
+                readable_excluded=checks.days("excluded"),
+                readable_slots=checks.instants_of("slots"),
+                readable_tags=checks.texts("tags"),
+                readable_words=checks.texts("success_words")
+                & checks.texts("failure_words")
+                & checks.texts("ignore_words"),
             ),
         ]
         triggers = [
