@@ -129,9 +129,9 @@ def _slots(raw: bytes, begin: datetime) -> tuple[list[datetime], list[str]]:
     from schedules.job_kinds import calendar_file
     from schedules.job_kinds.calendar_events import ReminderTimes, wanted
 
-    file = calendar_file.read(raw, "", begin)
+    every, _dropped = calendar_file.read(raw, "", begin)
     times = ReminderTimes(before=timedelta(0), uses_alarms=False, all_day_at=time())
-    events = [event for event in file.events if not event.later]
+    events = [event for event in every if not event.later]
     result = wanted(events, times, UTC_ZONE, begin, Budget(seconds=10))
     found = []
     for entry in result.entries:
@@ -159,16 +159,16 @@ def _feed(path: Path) -> str | None:
         return None
     peer = feedparser.parse(raw, response_headers={"content-type": "application/xml"})
     try:
-        ours = feeds.read(raw, "application/xml", "https://example.org/")
+        ours = feeds.read(raw, "application/xml", "https://example.org/")["entries"]
     except ValueError as error:
         return f"refused: {error}"
     links = {str(entry.get("link", "")) for entry in peer.entries if str(entry.get("link", "")).startswith("http")}
-    if len(ours.entries) > len(peer.entries) or links - {entry.link for entry in ours.entries}:
-        return f"differs: {sorted(links)} {[entry.link for entry in ours.entries]}"
+    if len(ours) > len(peer.entries) or links - {entry["link"] for entry in ours}:
+        return f"differs: {sorted(links)} {[entry['link'] for entry in ours]}"
     titles = {" ".join(re.sub(r"<[^>]*>", " ", str(entry.get("title", ""))).split()) for entry in peer.entries}
-    said = {"".join(entry.title.split()) for entry in ours.entries}
+    said = {"".join(entry["title"].split()) for entry in ours}
     if {"".join(title.split()) for title in titles if title} - said:
-        return f"differs: {titles} {[entry.title for entry in ours.entries]}"
+        return f"differs: {titles} {[entry['title'] for entry in ours]}"
     return "same"
 
 

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from django.db.models import BooleanField, CheckConstraint, F, Func, Q
+from django.db.models import BaseConstraint, BooleanField, CheckConstraint, F, Func, Q
 
 # Instants that Python can show in any zone; PostgreSQL also has years before 1, after 9999 and "infinity".
 READABLE = (datetime(2, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC))
@@ -27,7 +27,7 @@ def readable(name: str, *always: str, nullable: tuple[str, ...] = ()) -> CheckCo
     return CheckConstraint(condition=instants(*always, nullable=nullable), name=name)
 
 
-def named(prefix: str, **conditions: Q) -> list[CheckConstraint]:
+def named(prefix: str, **conditions: Q) -> list[BaseConstraint]:
     """A constraint for each condition, of that name behind the prefix."""
     return [CheckConstraint(condition=one, name=f"{prefix}_{name}") for name, one in conditions.items()]
 

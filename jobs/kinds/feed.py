@@ -1,7 +1,6 @@
 """Read a feed: what is new in it since the last check, each entry once."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any, ClassVar
 
 from django.utils.translation import gettext as _, gettext_lazy, gettext_noop
@@ -54,7 +53,7 @@ class Feed(AddressKind):
         page, host = self.read(ask, fetch), host_of(ask.payload)
         try:
             kind = page.headers.get("Content-Type", "")
-            return Found(asdict(parsed(feeds.read, page.body, kind, ask.payload["url"], person=ask.user_id)))
+            return Found(parsed(feeds.read, page.body, kind, ask.payload["url"], person=ask.user_id))
         except feeds.NotAFeed as refusal:
             return Refused(Reason(FeedCode.NOT_A_FEED, host=host, problem=refusal))
 

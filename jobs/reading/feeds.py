@@ -77,24 +77,6 @@ class NotAFeed(Refusal):
     """This cannot be read as a feed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """`key` tells it from the others of its feed; `link` is "" where there is none."""
-
-    key: str
-    title: str
-    link: str
-
-
-@dataclass(frozen=True, slots=True)
-class Feed:
-    """`dropped`: how many more entries it has than count."""
-
-    title: str
-    entries: list[Entry]
-    dropped: int = 0
-
-
 @dataclass(slots=True)
 class _Item:
     """An entry as it stands in the feed. `date` sorts; `name` and `excerpt` are what it is called by."""
@@ -111,13 +93,17 @@ class _Item:
             setattr(self, name, storable(getattr(self, name)))
 
 
-def read(body: bytes, content_type: str, url: str) -> Feed:
-    """Return the feed, whose relative links begin at `url`. Raises NotAFeed."""
+def read(body: bytes, content_type: str, url: str) -> dict[str, Any]:
+    """Return the `title` of the feed, whose relative links begin at `url`, and its `entries`. Raises NotAFeed.
+
+    `dropped`: how many more it has than count. The `key` of an entry tells it from the others; it has a `title`, and a
+    `link`, "" for none.
+    """
     text = decode(body, content_type).lstrip()
     title, items = _of_json(text) if text.startswith("{") else _of_xml(text, url)
     shared = _shared(items)
     entries = _newest([(item.date, _entry(item, url, shared)) for item in items])
-    return Feed(storable(title), entries[:MOST], len(entries[MOST:]))
+    return {"title": storable(title), "entries": entries[:MOST], "dropped": len(entries[MOST:])}
 
 
 def _of_xml(text: str, url: str) -> tuple[str, list[_Item]]:
@@ -269,12 +255,12 @@ def _shared(items: list[_Item]) -> set[str]:
     return {name for name, count in Counter(name for name, *_ in pairs).items() if count > 1}
 
 
-def _entry(item: _Item, url: str, shared: set[str]) -> Entry:
+def _entry(item: _Item, url: str, shared: set[str]) -> dict[str, str]:
     link = item.link if len(item.link) <= _LONGEST_LINK else ""
     names = _names(item)
     named = next((name for name in names if name not in shared), names[-1])
     key = hashlib.sha256(named.encode()).hexdigest()[:24]
-    return Entry(key, item.name or item.excerpt, _absolute(url, link))
+    return {"key": key, "title": item.name or item.excerpt, "link": _absolute(url, link)}
 
 
 def _absolute(url: str, link: str) -> str:
@@ -286,8 +272,8 @@ def _absolute(url: str, link: str) -> str:
     return absolute if absolute.startswith(("http://", "https://")) and len(absolute) <= _LONGEST_LINK else ""
 
 
-def _newest(dated: list[tuple[str, Entry]]) -> list[Entry]:
+def _newest(dated: list[tuple[str, dict[str, str]]]) -> list[dict[str, str]]:
     """Each entry once, newest first if all have dates; else as the feed lists them."""
     if all(date for date, _ in dated):
         dated = sorted(dated, key=lambda one: one[0], reverse=True)
-    return list({entry.key: entry for _, entry in reversed(dated)}.values())[::-1]
+    return list({entry["key"]: entry for _, entry in reversed(dated)}.values())[::-1]

@@ -6,7 +6,6 @@ It runs in a child process: no Django, one budget for a file. docs/decisions.md 
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from zoneinfo import ZoneInfo
 
@@ -16,7 +15,7 @@ from schedules.job_kinds.calendar_lines import Component, NotACalendar
 from schedules.job_kinds.calendar_values import CONVERTED, LOCAL, FileEvent, Lead, Moment
 from schedules.job_kinds.calendar_zones import Zones
 
-__all__ = ["File", "FileEvent", "Moment", "NotACalendar", "read"]
+__all__ = ["FileEvent", "Moment", "NotACalendar", "read"]
 
 MOST = 2_000
 """Events that are read."""
@@ -37,16 +36,11 @@ _TEXTS = {"SUMMARY": "title", "LOCATION": "place", "URL": "url", "UID": "uid"}
 _EARLIEST, _ERA, _CENTURY = 1900, 400, 100
 
 
-@dataclass(slots=True)
-class File:
-    """`dropped`: how many more events the file has than are read."""
+def read(raw: bytes, content_type: str, now: datetime) -> tuple[list[FileEvent], int]:
+    """Return the events, and how many more the file has than are read. `now`: which years matter.
 
-    events: list[FileEvent]
-    dropped: int = 0
-
-
-def read(raw: bytes, content_type: str, now: datetime) -> File:
-    """Raises NotACalendar, and OverBudget for a file that costs too much. `now`: which years matter."""
+    Raises NotACalendar, and OverBudget for a file that costs too much.
+    """
     whole = calendar_lines.read(raw, content_type)
     shared = _definitions([*whole.walk()])
     dates, readers = Budget(seconds=4, items=_MOST_DATES), dict[str, _Reader]()
@@ -63,7 +57,7 @@ def read(raw: bytes, content_type: str, now: datetime) -> File:
         read += [(readers[head].event(one), one) for one in events[: MOST - len(read)]]
         count += len(events)
     _name_tasks(read)
-    return File(calendar_versions.current(read), count - len(read))
+    return calendar_versions.current(read), count - len(read)
 
 
 def _calendars(whole: Component) -> list[Component]:

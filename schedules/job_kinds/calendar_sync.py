@@ -138,10 +138,10 @@ class CalendarSync(JobKind):
             return wrong
         kind = response.headers.get("Content-Type", "")
         try:
-            file = parsed(calendar_file.read, response.body, kind, ask.now, person=ask.user_id)
+            events, dropped = parsed(calendar_file.read, response.body, kind, ask.now, person=ask.user_id)
         except calendar_file.NotACalendar:
             return Later(Reason(CalendarCode.CUT))
-        return Found({"events": [event.as_json() for event in file.events], "dropped": file.dropped})
+        return Found({"events": [event.as_json() for event in events], "dropped": dropped})
 
     def decide(self, ask: Ask, value: Any) -> Say | Nothing:
         times, events = _reminder_times(ask.payload), [FileEvent.from_json(one) for one in value["events"]]

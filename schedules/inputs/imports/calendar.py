@@ -23,14 +23,14 @@ def read(
 
 def _events(user: User, raw: bytes, now: datetime) -> Sequence[FileEvent]:
     try:
-        file = parsed(calendar_file.read, raw, "", now, person=user.pk)
+        events, dropped = parsed(calendar_file.read, raw, "", now, person=user.pk)
     except ParsingUnavailable:
         raise Refusal("import_busy") from None
-    if not file.events:
+    if not events:
         raise Refusal("import_no_events")
-    if file.dropped or len(file.events) > MOST:
+    if dropped or len(events) > MOST:
         raise Refusal("import_long")
-    return file.events
+    return events
 
 
 def _item(one: Followed, line: int) -> Item:

@@ -39,9 +39,9 @@ def read(user: User, client: Client | None = None, **headers: str) -> HttpRespon
 
 
 def events_of(answer: HttpResponse) -> list[FileEvent]:
-    found = calendar_file.read(answer.content, answer["Content-Type"], datetime.now(UTC))
-    assert found.dropped == 0
-    return found.events
+    events, dropped = calendar_file.read(answer.content, answer["Content-Type"], datetime.now(UTC))
+    assert dropped == 0
+    return events
 
 
 def at(days: int) -> datetime:

@@ -17,7 +17,7 @@ def written(title: str) -> str:
 
 
 def read(title: str) -> list[calendar_file.FileEvent]:
-    return calendar_file.read(written(title).encode(), "text/calendar; charset=utf-8", AT).events
+    return calendar_file.read(written(title).encode(), "text/calendar; charset=utf-8", AT)[0]
 
 
 def test_a_reader_finds_what_was_written() -> None:

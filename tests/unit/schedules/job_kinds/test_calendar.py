@@ -34,7 +34,7 @@ def file(*events: str) -> str:
 
 
 def read(text: str | bytes) -> list[FileEvent]:
-    return calendar_file.read(text.encode() if isinstance(text, str) else text, "", NOW).events
+    return calendar_file.read(text.encode() if isinstance(text, str) else text, "", NOW)[0]
 
 
 def event(uid: str = "1", start: str = "DTSTART:20260105T090000Z", *more: str) -> str:
@@ -349,12 +349,12 @@ def test_hostile_calendars_and_feeds_end_by_their_limits_and_cost_nobody_else_th
     )
     with pytest.raises(feeds.NotAFeed):
         parsed(feeds.read, f"{bomb}]><rss><item><title>&j;</title></item></rss>".encode(), "text/xml", "http://a.test/")
-    assert len(parsed(calendar_file.read, file(event("1")).encode(), "", NOW).events) == 1
+    assert len(parsed(calendar_file.read, file(event("1")).encode(), "", NOW)[0]) == 1
 
 
 def test_a_rule_that_never_matches_costs_its_own_event_alone() -> None:
     never = event("1", "DTSTART:20260105T090000Z", "RRULE:FREQ=YEARLY;BYWEEKNO=30;BYMONTH=1;BYDAY=MO")
-    events = parsed(calendar_file.read, file(never, event("2")).encode(), "", NOW).events
+    events = parsed(calendar_file.read, file(never, event("2")).encode(), "", NOW)[0]
     result = wanted(
         events,
         ReminderTimes(before=timedelta(0), uses_alarms=True, all_day_at=time(9)),
@@ -378,7 +378,7 @@ def test_a_rule_that_never_matches_costs_its_own_event_alone() -> None:
 )
 def test_a_short_calendar_is_read_by_the_charset_that_its_header_names(charset: str, title: str) -> None:
     raw = file(event("1").replace("Dentist", title)).encode(charset)
-    [one] = parsed(calendar_file.read, raw, f"text/calendar; charset={charset}", NOW).events
+    [one] = parsed(calendar_file.read, raw, f"text/calendar; charset={charset}", NOW)[0]
     assert one.title == title
 
 

@@ -34,8 +34,8 @@ def dated(raw: bytes, today: datetime) -> bytes:
 def found(raw: bytes, today: datetime, minutes: int = 0) -> Wanted:
     times = ReminderTimes(before=timedelta(minutes=minutes), uses_alarms=True, all_day_at=time(9))
     now = today.astimezone(UTC)
-    file = calendar_file.read(dated(raw, today), "", now)
-    stored = json.loads(json.dumps([event.as_json() for event in file.events]))
+    events, _ = calendar_file.read(dated(raw, today), "", now)
+    stored = json.loads(json.dumps([event.as_json() for event in events]))
     return wanted(
         [calendar_file.FileEvent.from_json(event) for event in stored], times, BERLIN, now, Budget(seconds=10)
     )
