@@ -48,7 +48,7 @@ class Command(BaseCommand):
     requires_system_checks = ()
     help = (
         "See, replay or discard work that ended without success. Without a filter, all of it is meant. "
-        "Exit code 0: done; 1: nothing was done, and why is said; 2: the command was written wrongly."
+        "Exit code 0: done; 1: nothing was done, with the reason; 2: wrong usage."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

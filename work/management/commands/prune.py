@@ -10,7 +10,7 @@ from work.retention import Retention
 
 class Command(BaseCommand):
     requires_system_checks = ()
-    help = "Deletes what is older than the days of EVENTS_KEPT_DAYS and its like. Open and dead work stays."
+    help = "Deletes what is older than EVENTS_KEPT_DAYS and the other _KEPT_DAYS. Open and dead work stays."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--dry-run", action="store_true", help="only count what would be deleted")
