@@ -237,6 +237,13 @@ def _to_hour(minutes: int, times: Times) -> Times | None:
     return _past(-minutes, times) if minutes in (5, 10, 15, 20, 25) else None
 
 
+def _to_earlier(minutes: int, times: Times) -> Times | None:
+    """ "At 10 to 5"; "at 10 to 11" and "at 10 to 17:00" may be spans."""
+    at = times[0]
+    is_whole = (at.is_open or at.has_half) and not at.minute
+    return _to_hour(minutes, times) if is_whole and minutes > (at.hour - 1) % 12 + 1 else None
+
+
 def _odd_minutes(minute: int) -> None:
     """ "At 9 30 dentist" has minutes; "at 9 12 eggs" may have none."""
     if minute % 5:

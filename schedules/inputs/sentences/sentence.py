@@ -175,7 +175,7 @@ class Sentence:
             self.day, self.starts, self.ends = day, replace(month, until=None), month.until
             return
         if not month.is_month or month.year or day.month:
-            raise NotUnderstood("two-days", f"{self.spans['day'].text} {piece.text}")
+            raise NotUnderstood("two-days", self.line[self.spans["day"].start : piece.end])
         self.day, self.within = day, month
 
     def _resolve_step(self) -> None:

@@ -52,7 +52,7 @@ def _refusal(code: str, at: int, sentence: Sentence) -> NotUnderstood:
     piece, *after = sentence.pieces[at : at + 2]
     if code == "amount" and (bare := _bare(sentence.pieces[at - 1])):
         return _amount(sentence.pieces[at - 1], bare, piece, sentence)
-    last = after[0] if after and piece.kinds.keys() & {"every", "near"} else piece
+    last = after[0] if after and piece.kinds.keys() & {"every", "near", "except"} else piece
     dates = sorted({day.next(sentence.now) for day in piece.kinds["slashed"]}) if code == "slashes" else []
     if code == "idiom":
         dates = [sentence.now.date() + timedelta(days=piece.kinds["idiom"] - less) for less in (1, 0)]
