@@ -66,6 +66,16 @@ def test_every_link_between_pages_leads_to_a_section() -> None:
     assert broken == []
 
 
+def test_each_verb_of_a_delivery_is_a_function() -> None:
+    page = (CHECKOUT / "docs/life-of-a-delivery.md").read_text()
+    rows = re.findall(r"^\| [A-J](?:, [A-J])? \|.*\| (.+) \|$", page, re.MULTILINE)
+    verbs = {name.rpartition(".")[2] for row in rows for name in re.findall(r"`([a-z_.]+)`", row)}
+    folders = ("work/engine", "notifications/deliveries", "jobs/batches")
+    source = "".join(path.read_text() for folder in folders for path in (CHECKOUT / folder).glob("*.py"))
+    assert len(verbs) > 10
+    assert {verb for verb in verbs if f"def {verb}(" not in source} == set()
+
+
 # What `What one person may cost` in docs/security.md says of a constant; its figure stands for {}.
 FIGURES = [
     ("notifications.inputs.channels_form", "MOST_CHOSEN", "a reminder or a rule | {}"),
