@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from demo import codes
 from demo.installation import Installation, wait_until
@@ -45,7 +45,7 @@ def test_a_person_signs_up_and_gets_a_reminder(
     expect(page.get_by_role("status")).to_contain_text("A code is on its way")
     fits(page)
     hand.write(page, page.get_by_label("Code"), wait_until(lambda: codes.in_mails(post, email), "the code", within=180))
-    hand.press(page, page.get_by_role("button", name="Verify"))
+    hand.press(page, page.get_by_role("button", name="Confirm", exact=True))
     expect(page.get_by_role("status")).to_contain_text("is ready")
     fits(page)
 
@@ -87,6 +87,31 @@ def test_a_person_signs_up_and_gets_a_reminder(
     hand.press(page, page.get_by_role("link", name="History"))
     expect(page.get_by_role("main").get_by_text("delivered", exact=True)).to_have_count(2)  # without the code
     fits(page)
+
+
+# What a finger misses that presses 21 px above or below its middle.
+_MISSED = """() => [...document.querySelectorAll(
+  "main :is(button, .button, .quiet, select, summary, .tabs a, .crumb a, .segment, .move, .add), footer button")]
+  .filter((one) => one.checkVisibility() && !one.matches(".sr, .slot")).flatMap((one) => {
+    one.scrollIntoView({ block: "center", behavior: "instant" });
+    const { x, y, width, height } = one.getBoundingClientRect();
+    const found = [-21, 21].map((off) => document.elementFromPoint(x + width / 2, y + height / 2 + off));
+    return found.every((there) => one.contains(there)) ? [] : [one.outerHTML.slice(0, 120)];
+  })"""
+
+
+def test_a_finger_meets_what_it_presses(browser: Browser, site: Installation) -> None:
+    context = browser.new_context(viewport={"width": 360, "height": 800}, has_touch=True, is_mobile=True)
+    page = context.new_page()
+    sign_up(page, site, "finger@example.org")
+    page.goto(f"{site.url}/reminders/")
+    page.get_by_label("Quick add").get_by_role("textbox").fill("water the plants every day 9:00")
+    page.keyboard.press("Enter")
+    expect(page.locator("#reminders .row")).to_have_count(1)
+    for path in ("/reminders/", "/reminders/week/", "/reminders/new/", "/channels/"):
+        page.goto(site.url + path)
+        assert page.evaluate(_MISSED) == [], path
+    context.close()
 
 
 def in_berlin(ahead: timedelta) -> datetime:
