@@ -51,7 +51,7 @@ class Person:
 
     def confirm(self, label: str, read_code: Callable[[], str | None]) -> None:
         """Enter the code that has arrived on the channel, as soon as `read_code` finds it."""
-        page = self._browser.open(self._browser.open("/channels/").link(f"Verify {label}"))
+        page = self._browser.open(self._browser.open("/channels/").link(f"Confirm {label}"))
         self._browser.send(page, page.form("code").fill(code=wait_until(read_code, f"the code for “{label}”", 60)))
 
     def token(self, label: str, password: str) -> str:

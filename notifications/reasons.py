@@ -125,7 +125,7 @@ class DeliveryCode(Codes):
     REMOVED = "removed", _("The channel was removed.")
     CHANGED = "changed", _("The channel was changed.")
     DISABLED = "disabled", _("The channel is disabled: {why}")
-    UNVERIFIED = "unverified", _("The channel has not been verified.")
+    UNVERIFIED = "unverified", _("The channel is not confirmed yet.")
     # It waits, or nobody wants it any more.
     QUIET_HOURS = "quiet-hours", _("Waits until {until:civil}: your quiet hours.")
     HOLIDAY = "holiday", _("Your holiday keeps it silent.")

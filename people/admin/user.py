@@ -58,7 +58,7 @@ class OwnedAdmin(ReadOnlyAdmin):
     created = columns.instant_column(_("created"), "created_at")
     changed = columns.instant_column(_("changed"), "updated_at")
     deleted = columns.instant_column(_("deleted"), "deleted_at")
-    verified = columns.instant_column(_("verified"), "verified_at")
+    verified = columns.instant_column(_("confirmed"), "verified_at")
     failing = columns.instant_column(_("failing since"), "failing_since")
     disabled = columns.instant_column(_("disabled"), "disabled_at")
     removed = columns.instant_column(_("removed"), "removed_at")

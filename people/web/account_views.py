@@ -190,7 +190,7 @@ def create_token(request: PersonRequest) -> HttpResponse:
     """The answer to the POST shows the token: nothing else holds it, so no other page could."""
     maker = request.user.actor
     if settings.SECOND_FACTOR_FOR_STAFF and maker.is_staff and not second_factor.is_set_up(maker):
-        messages.info(request, _("Staff need a second factor. Set one up to make a token."))
+        messages.info(request, _("Staff need a second factor. Set one up to create a token."))
         return redirect("mfa_index")
     preset = tokens.GIVEN if request.GET.get("preset") == "all" else ["read"]
     form = TokenForm(posted(request), initial={"scopes": preset, "made_as": uuid7()})

@@ -42,7 +42,7 @@ def team_list(request: PersonRequest) -> HttpResponse:
         with shown_in(form):
             team = teams.create(request.user, form.cleaned_data["name"], request.made_as)
             acting.switch(request, teams.find_membership(request.user, team.pk))
-            messages.success(request, _("The team is made, and you act for it. Invite somebody."))
+            messages.success(request, _("The team is created, and you act for it. Invite somebody."))
             return redirect("people:team", team.pk)
     shown = {
         "form": form,

@@ -31,7 +31,7 @@ _STEPS = 2
 
 class OnboardingCode(Codes):
     NO_STEP = "onboarding-no-step", gettext_noop("there is no such step")
-    ALL_DONE = "onboarding-done", gettext_noop("a channel is verified and a reminder is made")
+    ALL_DONE = "onboarding-done", gettext_noop("a channel is confirmed and a reminder is created")
 
 
 class Onboarding(JobKind):
@@ -55,9 +55,9 @@ class Onboarding(JobKind):
         steps = [
             Step(
                 timedelta(days=1),
-                _("Verify a channel"),
+                _("Confirm a channel"),
                 _(
-                    "So far your reminders reach you on these pages alone. Add your email or a chat, and verify it: "
+                    "So far your reminders reach you on these pages alone. Add your email or a chat, and confirm it: "
                     "{page}"
                 ),
                 value["channel"],
@@ -65,7 +65,7 @@ class Onboarding(JobKind):
             ),
             Step(
                 timedelta(days=3),
-                _("Make your first reminder"),
+                _("Create your first reminder"),
                 _("Say what, and when, and Carillon reminds you: {page}"),
                 value["reminder"],
                 {"page": _page("schedules:new")},

@@ -63,7 +63,7 @@ def test_a_reminder_is_dragged_to_another_day_and_back(page: Page, site: Install
     page.goto(f"{site.url}/reminders/month/?date={TODAY.replace(day=15)}")
     fits(page)
     page.get_by_role("link", name="See this in your calendar program").click()
-    page.get_by_role("button", name="Make a calendar address").click()
+    page.get_by_role("button", name="Create a calendar address").click()
     address = page.locator("#address").inner_text()
     accessible(page)
     assert "SUMMARY:Dentist" in page.request.get(address).text()

@@ -27,7 +27,7 @@ def make_board(page: Page, site: Installation) -> tuple[str, str]:
     """Make a team with a board; returns the paths of the team and of the board."""
     page.goto(f"{site.url}/teams/")
     page.get_by_label("Name").fill("Family")
-    page.get_by_role("button", name="Make the team").click()
+    page.get_by_role("button", name="Create team").click()
     expect(page.get_by_text("you act for it")).to_be_visible()
     team = page.url
     page.get_by_role("link", name="Boards").click()

@@ -41,7 +41,7 @@ def add_own_email(page: Page, site: Installation, email: str) -> None:
     """As a channel that is confirmed; how a code does it is shown elsewhere."""
     page.goto(f"{site.url}/channels/")
     page.get_by_role("button", name=f"Add email to {email}").click()
-    expect(page.get_by_role("heading", level=1)).to_contain_text("Verify")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Confirm")
     page.goto(f"{site.url}/channels/")  # that page leaves by itself once the channel is confirmed
     ready = "UPDATE notifications_channel SET verified_at = now() WHERE provider = 'email' AND verified_at IS NULL"
     site.rows(f"{ready} RETURNING id")
@@ -78,7 +78,7 @@ def test_a_channel_of_each_kind(page: Page, site: Installation, others: list[Ser
         receiver = service.receiver
         page.get_by_label("Code").fill(wait_until(lambda there=receiver: codes.in_posts(there), "the code", within=180))
         fits(page)
-        page.get_by_role("button", name="Verify").click()
+        page.get_by_role("button", name="Confirm", exact=True).click()
         expect(page.get_by_role("status")).to_contain_text("is ready")
         page.get_by_role("button", name=f"Send a test to {service.label}").click()
         expect(page.get_by_text("Test:").last).to_contain_text("Accepted")
@@ -110,7 +110,7 @@ def test_a_code_that_is_confirmed_while_the_page_looks_for_its_result_is_told_of
             polls[0].fulfill(response=leads_on)
 
     page.route("**/verify/", confirm, times=1)
-    page.get_by_role("button", name="Verify").click()
+    page.get_by_role("button", name="Confirm", exact=True).click()
     expect(page.get_by_role("status")).to_contain_text("is ready")
     expect(page.locator(".message", has_text="is ready")).to_have_count(1)
 

@@ -22,7 +22,7 @@ def make_token(page: Page, site: Installation) -> str:
     page.get_by_label("Password").fill("a long enough passphrase")
     page.get_by_role("button", name="Continue").click()
     page.get_by_label("Name", exact=True).fill("Shop")
-    page.get_by_role("main").get_by_role("button", name="Make the token").click()
+    page.get_by_role("main").get_by_role("button", name="Create token").click()
     return page.locator(".secret code").inner_text().strip()
 
 
@@ -92,11 +92,11 @@ def test_an_inbound_address_with_the_keyboard_alone(page: Page, site: Installati
     hand.press(page, page.get_by_role("main").get_by_role("link", name="New address").first)
     expect(page.get_by_role("heading", name="New inbound address")).to_be_visible()
     fits(page)
-    hand.press(page, page.get_by_role("button", name="Make the address"))
+    hand.press(page, page.get_by_role("button", name="Create address"))
     expect(page.get_by_label("Label")).to_be_focused()
     fits(page)
     hand.write(page, page.get_by_label("Label"), "Shop")
-    hand.press(page, page.get_by_role("button", name="Make the address"))
+    hand.press(page, page.get_by_role("button", name="Create address"))
     expect(page.get_by_role("status")).to_contain_text("takes requests")
     address = page.locator("#address").inner_text()
     assert requests.post(address, json={"type": "order.paid", "total": 129.5}, timeout=30).status_code == 202

@@ -130,7 +130,7 @@ def test_a_failure_is_told_in_the_inbox_at_once_though_mails_are_files_and_hours
     expect(page.get_by_role("main")).to_contain_text("No mail server is configured: emails are saved in")
     code = wait_until(lambda: code_in(started.var / "mail", address), "the file", within=120)
     page.get_by_label("Code").fill(code)
-    page.get_by_role("button", name="Verify").click()
+    page.get_by_role("button", name="Confirm", exact=True).click()
 
     shown = Event()
     with HTTPReceiver(confirms(Reply(410), shown)) as pager:

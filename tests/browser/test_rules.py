@@ -20,7 +20,7 @@ def make_token(page: Page, site: Installation) -> str:
     page.get_by_label("Password").fill("a long enough passphrase")
     page.get_by_role("button", name="Continue").click()
     page.get_by_label("Name", exact=True).fill("Shop")
-    page.get_by_role("main").get_by_role("button", name="Make the token").click()
+    page.get_by_role("main").get_by_role("button", name="Create token").click()
     return page.locator(".secret code").inner_text().strip()
 
 

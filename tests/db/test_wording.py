@@ -27,6 +27,7 @@ def words_of(page: str) -> str:
 _NOT_SAID = r"""(?ix)
     (?<![.\w])
     (?: e-mails?\b | fir(?:es|ed|ings?)\b | pending\b | dead\b(?!\ letters?) | no\ beat\ was\ seen
+      | make\ (?:a|the)\ (?:token|team|address|rule)
       | every\ slot | why\ and\ when | nothing\ speaks | if\ it\ is\ missed )
 """
 

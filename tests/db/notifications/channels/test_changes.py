@@ -58,7 +58,7 @@ def test_reminders_and_their_order_go_on_with_it_and_nothing_goes_there_before_t
     assert schedule.channel_order[0] == letters.id and letters in schedule.channels.all()
     send_all()
     waiting.refresh_from_db()
-    assert (waiting.state, waiting.reason) == ("dead", "The channel has not been verified.")
+    assert (waiting.state, waiting.reason) == ("dead", "The channel is not confirmed yet.")
     assert [letter.to for letter in mail.outbox] == [[NEW]]
     assert confirmation.confirm(fresh(letters), code_in(0), timezone.now())
     manual.replay(Delivery, [waiting.id])

@@ -132,7 +132,7 @@ def test_the_code_of_another_channel_is_worth_nothing(browser: Client, channel: 
 def test_an_unverified_channel_gets_neither_reminders_nor_tests(browser: Client, channel: Channel) -> None:
     reminder = make_delivery(channel)
     send_now(reminder.id)
-    assert Delivery.objects.get(id=reminder.id).reason == "The channel has not been verified."
+    assert Delivery.objects.get(id=reminder.id).reason == "The channel is not confirmed yet."
     answer = browser.post(f"/channels/{channel.id}/test/")
     assert answer["Location"] == f"/channels/{channel.id}/verify/"
     assert len(mail.outbox) == 1

@@ -185,7 +185,7 @@ def test_it_is_only_read(ada: User) -> None:
 
 def test_the_page_makes_replaces_and_removes_the_address(browser: Client, ada: User) -> None:
     page = "/reminders/calendar-address/"
-    assert "Make a calendar address" in browser.get(page).content.decode()
+    assert "Create a calendar address" in browser.get(page).content.decode()
 
     def address() -> list[str]:
         return re.findall(r'<code id="address">(.*?)</code>', browser.get(page).content.decode())

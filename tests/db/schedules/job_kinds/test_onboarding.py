@@ -43,7 +43,7 @@ def test_who_has_done_nothing_is_told_both_steps_in_the_inbox() -> None:
     user, first = signed_up()
     check(first)
     check(newest(user))
-    assert subjects() == ["Verify a channel", "Make your first reminder"]
+    assert subjects() == ["Confirm a channel", "Create your first reminder"]
     assert "/reminders/new/" in Notification.objects.latest("id").body
     assert Delivery.objects.filter(provider="inbox").count() == 2
     assert Job.objects.filter(user=user, state="pending").count() == 0
@@ -54,7 +54,7 @@ def test_what_is_done_is_not_told_and_the_next_step_is() -> None:
     make_channel(user, "email")
     assert check(first).reason_code == "series-skipped"
     check(newest(user))
-    assert subjects() == ["Make your first reminder"]
+    assert subjects() == ["Create your first reminder"]
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_a_channel_that_reaches_nobody_is_not_a_channel(mark: dict[str, Any], se
     user, first = signed_up()
     make_channel(user, **{"provider": "webhook"} | mark)
     check(first)
-    assert subjects() == ["Verify a channel"]
+    assert subjects() == ["Confirm a channel"]
 
 
 def test_it_ends_when_all_is_done() -> None:
