@@ -3,7 +3,7 @@
 import html
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 from unicodedata import normalize
@@ -134,11 +134,11 @@ def _parsed(selector: str, lists: list[str]) -> list[Selector]:
     return parse(selector)
 
 
-def _where(condition: str) -> Callable[[Any, Any], Any]:
+def _where(condition: str) -> Any:
     return lambda _translator, xpath: xpath.add_condition(condition)
 
 
-def _nth(place: str) -> Callable[[Any, Any, Any], Any]:
+def _nth(place: str) -> Any:
     return lambda _translator, xpath, function: _at(xpath, place, function.arguments)
 
 

@@ -42,10 +42,11 @@ _POWER_SIGNS = {"¢": -2, "k": 3, "M": 6, "Cr": 7, "B": 9, "T": 12}
 # Those that mean something else elsewhere, longer ones first.
 _POWERS_OF_LANGUAGES = {
     **{language: {"mil mil\\w+": "bn", "mil": "k"} for language in ("es", "ca", "gl")},
-    **{language: {"mil": "M", "bil": "tn"} for language in ("cs", "sk", "ro", "hr", "sl", "sr", "bs")},
-    **{"de": {"Billion": "tn"}, "fr": {"billions": "tn"}, "hu": {"M": "M", "E": "k"}, "ms": {"bilion": "bn"}},
-    **{"id": {"M": "bn", "jt": "M", "rb": "k", "T": "tn"}, "pt": {"mil": "k", "mi": "M", "bi": "bn", "tri": "tn"}},
-    **{"sv": {"tn": "k"}, "tr": {"bin": "k", "Mr": "bn"}, "vi": {"nghìn tỷ": "tn", "tr": "M"}},
+    **{language: {"mil": "M", "bil": "trn"} for language in ("cs", "sk", "ro", "hr", "sl", "sr", "bs")},
+    **{"de": {"Billion": "trn"}, "fr": {"billions": "trn", "Mds?": "bn"}, "ms": {"bilion": "bn"}},
+    **{"id": {"M": "bn", "jt": "M", "rb": "k", "T": "trn"}, "pt": {"mil": "k", "mi": "M", "bi": "bn", "tri": "trn"}},
+    **{"sv": {"mdr": "bn", "mn": "M", "tn": "k"}, "tr": {"bin": "k", "Mn": "M", "Mr": "bn"}},
+    **{"vi": {"nghìn tỷ": "trn", "tr": "M"}},
 }
 _MINUS = "[-\u2212\u2013]"
 _NUMBER = re.compile(
@@ -84,8 +85,8 @@ _CENTS = re.compile(
     r"|\s?([€$£])\s([0-9]{2})(?=\s*(?:\Z|[*/(|]|inkl|incl|zzgl)))"
 )
 _COLON = re.compile(r"(?<=[0-9]):([0-9]{2})(?=\s?(?:kr|SEK)\b(?!\s?[0-9]))")
-_BILLIONS = re.compile(r"([€$£¥]\s?[0-9][0-9.,]*)\s?([bBT])(?!\w)")
-_MILLIONS = re.compile(r"([€$£¥]\s?[0-9][0-9.,]*)\s?[mM]{1,2}(?!\w)|(?<=[0-9])\s?m(?=\s?[€$£¥])")
+_BILLIONS = re.compile(r"([€$£¥]\s?[0-9][0-9.,]*)\s?(?:[bB]n?|(Tn?|tn))(?!\w)")
+_MILLIONS = re.compile(r"([€$£¥]\s?[0-9][0-9.,]*)\s?[mM]{1,2}n?(?!\w)|(?<=[0-9])\s?m(?=\s?[€$£¥])")
 # East Asia's groups of four digits: "1億2,800万円", "1만 2,345원", "1.2万", "3万5千円".
 _THOUSANDS = re.compile("(?<![0-9.,])([0-9])[千천](?=[円元원])")
 _AMOUNT = r"[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,6}(?:\.[0-9]{1,2})?"
@@ -291,7 +292,7 @@ def _in_ascii(text: str) -> str:
     text = "".join(str(unicodedata.decimal(letter, letter)) for letter in letters)
     text = _CENTS.sub(_joined, _COLON.sub(r".\1", _SPACED.sub(r"\1\2", text)))
     text = _SIGN.sub(r"\2\1", _APART.sub(_joined, _NO_WHOLE.sub("0", text)))
-    text = _MILLIONS.sub(r"\1M", _BILLIONS.sub(r"\1\2n", text))
+    text = _MILLIONS.sub(r"\1M", _BILLIONS.sub(lambda match: f"{match[1]}{'trn' if match[2] else 'bn'}", text))
     text = _MYRIADS.sub(_of_myriads, _THOUSANDS.sub(r"\g<1>000", text))
     return _DASHED.sub(lambda match: f"{re.sub('[^0-9]', '', match[1])}.00", text)
 
