@@ -15,12 +15,13 @@ import psycopg
 import pytest
 import redis
 from django.conf import LazySettings, settings as configured
+from django.contrib.auth.hashers import PBKDF2PasswordHasher
+from django.core.cache import caches
 from django.db import connection
 from django.template import Context, Template
 from django.test import Client, TransactionTestCase, utils
 from django.test.signals import template_rendered
 from hypothesis.internal.conjecture import providers
-from pytest_django import Settings
 
 from people.models import User
 from tests import migrated
@@ -78,6 +79,28 @@ def replace_settings(lazy: LazySettings, name: str, value: Any) -> None:
 _set_one = LazySettings.__setattr__
 LazySettings.__setattr__ = replace_settings
 
+# A form that looks at an address which a test invented must not find somebody there.
+_look_up, _connect = socket.getaddrinfo, socket.socket.connect
+
+
+def look_up(host: Any, *rest: Any, **named: Any) -> Any:
+    if isinstance(host, str) and re.search(r"\.[a-z]+\.?$", host):
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+    return _look_up(host, *rest, **named)
+
+
+def connect(self: socket.socket, address: Any) -> None:
+    numeric = self.family in (socket.AF_INET, socket.AF_INET6) and re.fullmatch(r"[0-9a-f.:]+", address[0])
+    if numeric and ip_address(address[0]).is_global:
+        raise ConnectionRefusedError
+    _connect(self, address)
+
+
+socket.getaddrinfo, socket.socket.connect = look_up, connect
+
+# Hashing passwords is slow by design.
+PBKDF2PasswordHasher.iterations = 1
+
 # Hypothesis draws constants from all modules that are loaded, so that a test's cases depended on those before it.
 providers._get_local_constants = lambda: providers._local_constants
 
@@ -112,30 +135,10 @@ def zygote() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def counted_afresh(settings: Settings) -> None:
+def counted_afresh() -> None:
     """What one test counts, such as sign-ins and messages, no other test sees."""
-    settings.CACHES = {"default": settings.CACHES["default"] | {"KEY_PREFIX": uuid4().hex}}
+    configured.CACHES["default"]["KEY_PREFIX"] = caches["default"].key_prefix = uuid4().hex
     fair_queue._Lately.since = -fair_queue.WITHIN  # nobody has had many messages lately
-
-
-@pytest.fixture(autouse=True)
-def nobody_outside_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A form that looks at an address which a test invented must not find somebody there."""
-    real, connect = socket.getaddrinfo, socket.socket.connect
-
-    def look_up(host: Any, *rest: Any, **named: Any) -> Any:
-        if isinstance(host, str) and re.search(r"\.[a-z]+\.?$", host):
-            raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
-        return real(host, *rest, **named)
-
-    def refuse(self: socket.socket, address: Any) -> None:
-        numeric = self.family in (socket.AF_INET, socket.AF_INET6) and re.fullmatch(r"[0-9a-f.:]+", address[0])
-        if numeric and ip_address(address[0]).is_global:
-            raise ConnectionRefusedError
-        connect(self, address)
-
-    monkeypatch.setattr(socket, "getaddrinfo", look_up)
-    monkeypatch.setattr(socket.socket, "connect", refuse)
 
 
 @pytest.fixture

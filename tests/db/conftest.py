@@ -9,9 +9,9 @@ from datetime import timedelta
 
 import pytest
 from django.db import transaction
+from django.template.base import NodeList
 from django.test import Client
 from django_celery_results.models import TaskResult
-from pytest_django import Settings
 
 from events.models import Rule
 from jobs import kinds
@@ -25,21 +25,27 @@ from tests.db import lock_order
 from tests.make import NOON, make_channel, make_rule, make_schedule, make_user, settle, signed_in, take
 
 
+@pytest.fixture(scope="module", autouse=True)
+def watched() -> Iterator[lock_order.Transaction]:
+    with lock_order.watched() as current:
+        yield current
+
+
 @pytest.fixture(autouse=True)
-def quick(db: None, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every test of this lane has a database. Hashing passwords is slow by design; no worker runs for “Check now”.
+def quick(db: None, watched: lock_order.Transaction, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every test of this lane has a database, in whose transaction it prepares. No worker runs for “Check now”.
 
     All tests share an address, whose events of security would reach the limit of a minute on a fast machine.
     """
+    watched.depth = 0
     monkeypatch.setattr(check_now, "WAIT", 0.0)
     monkeypatch.setattr(security_log, "counts", security_log._Counts())
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
-@pytest.fixture(autouse=True)
-def locks_are_taken_in_order(db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    with lock_order.watched(monkeypatch):
-        yield
+@pytest.fixture
+def unrendered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages have no text: for tests of all pages that look at statuses, contexts and addresses only."""
+    monkeypatch.setattr(NodeList, "render", lambda *_: "")
 
 
 @pytest.fixture

@@ -75,7 +75,7 @@ def _parents(model: Any) -> list[str]:
 OF_TRIGGERS = {Delivery._meta.db_table: _parents(Delivery)}
 
 
-class _Transaction(threading.local):
+class Transaction(threading.local):
     """The statements of this thread's transaction that took locks, by table."""
 
     def __init__(self) -> None:
@@ -91,9 +91,9 @@ class _Transaction(threading.local):
 
 
 @contextmanager
-def watched(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def watched() -> Iterator[Transaction]:
     """For this thread's connection, and for the statements of `postgres.execute`."""
-    atomic, current = transaction.Atomic, _Transaction()
+    atomic, current = transaction.Atomic, Transaction()
     enter, leave = atomic.__enter__, atomic.__exit__
 
     def begin(self: Any) -> None:
@@ -124,8 +124,8 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
             return getattr(psycopg, name)
 
     Psycopg.Cursor = Cursor
-    monkeypatch.setattr(atomic, "__enter__", begin)
-    monkeypatch.setattr(atomic, "__exit__", end)
-    monkeypatch.setattr(postgres, "psycopg", Psycopg())
-    with connection.execute_wrapper(note):
-        yield
+    with pytest.MonkeyPatch.context() as patch, connection.execute_wrapper(note):
+        patch.setattr(atomic, "__enter__", begin)
+        patch.setattr(atomic, "__exit__", end)
+        patch.setattr(postgres, "psycopg", Psycopg())
+        yield current
