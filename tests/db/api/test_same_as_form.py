@@ -10,7 +10,6 @@ from django.http import QueryDict
 from django.test import Client
 from django.utils.http import urlencode
 
-from notifications.models import Channel
 from people.models import User
 from schedules.inputs.reminder_form import ReminderForm
 from schedules.models import Schedule
@@ -63,20 +62,20 @@ def noon() -> Iterator[None]:
         yield
 
 
-@pytest.fixture
-def own(ada: User) -> dict[str, Channel]:
-    return {
-        "inbox": make_channel(ada),
-        "hook": make_channel(ada, "webhook"),
-        "unverified": make_channel(ada, "email", verified_at=None),
-        "removed": make_channel(ada, "webhook", removed_at="2026-01-01T00:00Z"),
-    }
+_CHANNELS: dict[str, dict[str, Any]] = {
+    "inbox": {},
+    "hook": {"provider": "webhook"},
+    "unverified": {"provider": "email", "verified_at": None},
+    "removed": {"provider": "webhook", "removed_at": "2026-01-01T00:00Z"},
+}
 
 
-def whole(own: dict[str, Channel], overrides: dict[str, Any]) -> dict[str, Any]:
+def whole(ada: User, overrides: dict[str, Any]) -> dict[str, Any]:
+    """The body, with the channels that it names."""
     body = {"title": "Rent", "time_zone": "Europe/Berlin", "channel_ids": ["inbox"]} | daily("09:00") | overrides
+    own = {name: str(make_channel(ada, **fields).id) for name, fields in _CHANNELS.items() if name in str(body)}
     for field in {"channel_ids", "nag_channel_ids"} & body.keys():
-        body[field] = [str(own[name].id) if name in own else name for name in body[field]]
+        body[field] = [own.get(name, name) for name in body[field]]
     return body
 
 
@@ -112,10 +111,8 @@ def made() -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("overrides", TAKEN, ids=lambda one: str(one)[:60])
-def test_both_take_it_and_make_the_same_of_it(
-    browser: Client, api: Api, own: dict[str, Channel], overrides: dict[str, Any]
-) -> None:
-    body = whole(own, overrides)
+def test_both_take_it_and_make_the_same_of_it(ada: User, browser: Client, api: Api, overrides: dict[str, Any]) -> None:
+    body = whole(ada, overrides)
     by_form = browser.post("/reminders/new/", typed(body))
     assert by_form.status_code == 302, by_form.context["form"].errors
     by_api = api.post("/schedules", body)
@@ -126,9 +123,9 @@ def test_both_take_it_and_make_the_same_of_it(
 
 @pytest.mark.parametrize(("field", "overrides"), REFUSED, ids=lambda one: str(one)[:60])
 def test_both_refuse_it_at_the_same_field_in_the_same_words(
-    ada: User, api: Api, own: dict[str, Channel], field: str, overrides: dict[str, Any]
+    ada: User, api: Api, field: str, overrides: dict[str, Any]
 ) -> None:
-    body = whole(own, overrides)
+    body = whole(ada, overrides)
     [kind] = body["timing"]
     errors = ReminderForm(QueryDict(urlencode(typed(body), doseq=True)), user=ada, now=NOON).errors
     answer = api.post("/schedules", body)
@@ -142,9 +139,9 @@ def test_both_refuse_it_at_the_same_field_in_the_same_words(
 
 @pytest.mark.parametrize(("timing", "fields"), FRIENDLY, ids=lambda one: str(one)[:60])
 def test_a_friendly_timing_is_what_a_person_types(
-    browser: Client, api: Api, own: dict[str, Channel], timing: dict[str, Any], fields: dict[str, Any]
+    browser: Client, ada: User, api: Api, timing: dict[str, Any], fields: dict[str, Any]
 ) -> None:
-    body = whole(own, {})
+    body = whole(ada, {})
     by_form = browser.post("/reminders/new/", typed(body) | fields)
     assert by_form.status_code == 302, by_form.context["form"].errors
     by_api = api.post("/schedules", body | {"timing": timing})
@@ -155,9 +152,9 @@ def test_a_friendly_timing_is_what_a_person_types(
 
 @pytest.mark.parametrize(("field", "timing"), FRIENDLY_REFUSED, ids=lambda one: str(one)[:60])
 def test_a_wrong_friendly_timing_is_refused_at_its_field(
-    api: Api, own: dict[str, Channel], field: str, timing: dict[str, Any]
+    ada: User, api: Api, field: str, timing: dict[str, Any]
 ) -> None:
-    answer = api.post("/schedules", whole(own, {"timing": timing}))
+    answer = api.post("/schedules", whole(ada, {"timing": timing}))
     assert wrong_fields(answer) == [field]
     assert len(answer.json()["errors"][0]["detail"]) > 10
     assert not Schedule.objects.exists()

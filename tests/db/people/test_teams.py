@@ -189,6 +189,7 @@ def owned_by(team: User) -> dict[str, object]:
 ABOUT_THE_PERSON = {"account_email", "mfa_index", "people:activity", "people:account-delete"}
 
 
+@pytest.mark.usefixtures("unrendered")
 def test_pages_about_the_person_never_see_the_team(ada: User, team: User) -> None:
     values, browser, seen = owned_by(team), acting(ada, team), {}
     for url in every_url():
@@ -257,6 +258,7 @@ def test_a_viewers_token_shows_no_secret_address(ada: User, team: User, client: 
     ] * 5
 
 
+@pytest.mark.usefixtures("unrendered")
 def test_a_former_member_and_a_stranger_reach_nothing_of_a_team(ada: User, team: User, settings: Settings) -> None:
     settings.API_REQUESTS_PER_MINUTE = 0
     member, values, wrong = join(team), owned_by(team) | {"team_id": team.pk}, []
@@ -271,9 +273,10 @@ def test_a_former_member_and_a_stranger_reach_nothing_of_a_team(ada: User, team:
             if not {404} <= answers <= {404, 405}:
                 wrong.append((url.name, name, answers))
     assert wrong == []
+    client = Client()
     for one in every_operation():
         path, headers = "/api/v1" + one.path(values), {"Authorization": f"Bearer {token}"}
-        answer = Client().generic(one.method, path, "{}", content_type="application/json", headers=headers)
+        answer = client.generic(one.method, path, "{}", content_type="application/json", headers=headers)
         assert answer.status_code == 401, one.name
 
 
