@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
+from people.tokens import SCOPES
+
 CHECKOUT = Path(__file__).parents[2]
 PAGES = [*(CHECKOUT / "docs").glob("*.md"), CHECKOUT / "README.md"]
 # The examples of docs/adding-a-provider.md and docs/adding-a-job-kind.md, which their readers write.
@@ -64,6 +66,11 @@ def test_every_link_between_pages_leads_to_a_section() -> None:
             if section not in anchors:
                 broken.append((page.name, path, section))
     assert broken == []
+
+
+def test_the_api_document_has_each_scope_in_the_words_of_its_page() -> None:
+    page = (CHECKOUT / "docs/api.md").read_text()
+    assert re.findall(r"^\| (.+) \| `([a-z-]+)` \|$", page, re.MULTILINE) == [(str(SCOPES[one]), one) for one in SCOPES]
 
 
 def test_each_verb_of_a_delivery_is_a_function() -> None:
