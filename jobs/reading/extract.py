@@ -168,7 +168,7 @@ class _Translator(HTMLTranslator):
 
     def xpath_nth_child_function(self, xpath: Any, function: Any, last: bool = False, *_others: Any) -> Any:
         arguments, siblings = function.arguments, f"{'following' if last else 'preceding'}-sibling::*"
-        if [one.value for one in arguments[-2:-1]] == ["of"]:
+        if [str(one.value).lower() for one in arguments[-2:-1]] == ["of"]:
             xpath = self.xpath_any_of_function(xpath, function)
             arguments, siblings = arguments[:-2], f"{siblings}[not({self._none_of(function)})]"
         return _at(xpath, f"(count({siblings}) + 1)", arguments)
@@ -197,7 +197,7 @@ def compiled(selector: str) -> tuple[etree.XPath, str]:
         attributes = {_attribute(one.pseudo_element) for one in result}
         path = "|".join(_Translator(lists).selector_to_xpath(one) for one in result)
         compiled_path = etree.XPath(path, extensions={(None, "of_type"): _of_type})
-    except (SelectorError, ValueError, RecursionError, etree.XPathError):
+    except (SelectorError, ValueError, IndexError, RecursionError, etree.XPathError):
         raise Invalid("selector_syntax") from None
     if len(attributes) > 1:
         raise Invalid("selector_attributes")

@@ -51,7 +51,7 @@ PAGE = r"""<!doctype html><meta itemprop=price content="19.99"><title>T</title>
         (":where(ul):has(> .y) :is(li:last-child)", "z"),
         ("li:nth-child(2 of :not(.y))", "z"),
         ("li:nth-last-child(even of .y, li:last-child)", "y"),
-        ("li:nth-child(2 of .y)", None),
+        ("li:NTH-CHILD(2 OF .y)", None),
         ("[data-old]:any-link", None),
     ],
 )
