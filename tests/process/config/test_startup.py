@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 from allauth.mfa.models import Authenticator
 from cryptography.fernet import Fernet
-from django.conf import settings
 from django.db import connection
 
 from bench.servers import pgbouncer
@@ -21,7 +20,7 @@ from config import embedded
 from notifications.channels import key_rotation
 from people.models import User
 from tests.broken_line import Line
-from tests.process.notifications.conftest import environment, manage, run
+from tests.process.notifications.conftest import environment, manage, managing, run
 from work.backup import archive
 from work.kinds import KINDS
 
@@ -47,24 +46,9 @@ WORKER = [sys.executable, "-m", "celery", "-A", "config", "--quiet", "worker", "
 
 
 def start(command: list[str], **variables: str) -> tuple[int, str]:
-    """The status and the last line of a process that ends by itself: a fork, but for what its imports do."""
-    if command in (WORKER, BEAT) or (command[2] == OLD and command[3] != "config.asgi"):
-        forked = run(command, **variables)
-        return forked.returncode, forked.stdout.rpartition("\n")[2]
-    done = program(*command[1:], **variables)
-    return done.returncode, done.stderr.strip().rpartition("\n")[2]
-
-
-def program(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, *arguments],
-        env=os.environ | environment(**variables),
-        cwd=settings.BASE_DIR,
-        capture_output=True,
-        text=True,
-        timeout=180,
-        check=False,
-    )
+    """The status and the last line of a process that ends by itself."""
+    done = run(command, **variables)
+    return done.returncode, done.stdout.rpartition("\n")[2]
 
 
 @pytest.mark.parametrize("command", [[sys.executable, "-c", WEB], WORKER, BEAT], ids=["web", "worker", "beat"])
@@ -99,7 +83,7 @@ def test_the_log_level_holds_for_uvicorn_too() -> None:
         "for name in ('uvicorn.error', 'uvicorn.access'): logging.getLogger(name).info('a line that is not wanted')\n"
         "logging.getLogger('uvicorn.error').warning('a warning')"
     )
-    [line] = program("-c", code).stderr.splitlines()
+    [line] = run([sys.executable, "-c", code]).stdout.splitlines()
     assert line.endswith("WARNING uvicorn.error: a warning")
 
 
@@ -107,7 +91,7 @@ def test_the_log_level_holds_for_uvicorn_too() -> None:
     ("name", "value"), [("BASE_URL", "https://example.org/carillon"), ("MAIL_RETURN_PATH", "Nobody <nobody>")]
 )
 def test_a_wrong_address_stops_the_start_with_one_line(name: str, value: str) -> None:
-    status, line = start([sys.executable, "manage.py", "check"], **{name: value})
+    status, line = start(managing("check"), **{name: value})
     assert status == 1
     assert line.startswith(f"Carillon cannot start: {name} ")
 
@@ -116,7 +100,9 @@ def test_a_wrong_address_stops_the_start_with_one_line(name: str, value: str) ->
 def test_a_worker_and_a_beat_write_links_without_the_pages_of_the_admin_and_the_api_and_know_all_work(
     signal: str,
 ) -> None:
-    done = program("-c", _LINK.format(signal=signal))
+    code = _LINK.format(signal=signal)  # a new program: a fork has imported all
+    ours = os.environ | environment()
+    done = subprocess.run([sys.executable, "-c", code], env=ours, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["/watches/", "False", *sorted(kind.task for kind in KINDS.values())]
 

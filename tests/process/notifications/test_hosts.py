@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 import time
 from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
-from django.conf import settings
 
 from demo.child import Child
 from demo.receivers import HTTPReceiver, Reply
@@ -18,7 +15,7 @@ from demo.receivers.http import Hang
 from notifications.deliveries import outbox
 from notifications.models import Attempt, Delivery
 from tests.make import make_channel, make_delivery, make_user
-from tests.process.notifications.conftest import environment
+from tests.process.notifications.conftest import environment, managing, run
 from tests.process.notifications.test_pools import command
 from work.broker import wakes
 
@@ -80,17 +77,12 @@ def until(condition: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
-@pytest.mark.parametrize("program", [["manage.py", "check"], ["-m", "celery", "-A", "config", "worker"]])
-def test_waits_for_a_provider_that_does_not_exist_end_the_program_at_its_start(program: list[str]) -> None:
-    ended = subprocess.run(
-        [sys.executable, *program],
-        env=os.environ | {"RETRY_WAITS_PIGEON": "60", "CELERY_SKIP_CHECKS": ""},  # the check is what ends it
-        cwd=settings.BASE_DIR,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+@pytest.mark.parametrize(
+    "command", [managing("check"), [sys.executable, "-m", "celery", "-A", "config", "worker"]], ids=["manage", "worker"]
+)
+def test_waits_for_a_provider_that_does_not_exist_end_the_program_at_its_start(command: list[str]) -> None:
+    ended = run(command, RETRY_WAITS_PIGEON="60", CELERY_SKIP_CHECKS="")  # the check is what ends it
     assert ended.returncode == 1
-    assert "RETRY_WAITS_PIGEON" in ended.stderr.splitlines()[-1] + ended.stderr.splitlines()[0]
-    assert "for example RETRY_WAITS_WEBHOOK=" in ended.stderr
+    lines = ended.stdout.splitlines()
+    assert "RETRY_WAITS_PIGEON" in lines[-1] + lines[0]
+    assert "for example RETRY_WAITS_WEBHOOK=" in ended.stdout
