@@ -22,7 +22,7 @@ runpy.run_path(str(Path(__file__).parents[3] / "client/setup.py"))["write"]()
 @pytest.fixture(scope="package")
 def web(django_db_setup: None) -> Iterator[Web]:
     straight = {name: environment()[name] for name in ("DATABASE_URL", "REDIS_URL")}  # nobody cuts these lines
-    with Web(API_REQUESTS_PER_MINUTE="0", MOST_SCHEDULES="5000", **straight) as web:
+    with Web(API_REQUESTS_PER_MINUTE="0", MOST_SCHEDULES="5000", LOG_LEVEL="ERROR", **straight) as web:
         yield web
 
 

@@ -18,6 +18,7 @@ from schemathesis.specs.openapi.checks import use_after_free
 # {"path": {"schedule_id": [ids], …}, "channel_ids": [ids]}
 _THERE = json.loads(os.environ["SCHEMATHESIS_ROWS"])
 _chance = random.Random(int(os.environ["SCHEMATHESIS_SEED"]))
+_sent: set[tuple[str | None, ...]] = set()
 _VALID = {
     "timing": {"weekly": {"days": [0, 3], "time": "09:00"}},
     "time_zone": "Europe/Berlin",
@@ -100,12 +101,23 @@ def filter_case(_context: Any, case: Any) -> bool:
             return not any(case.operation.label == label and location.startswith(start) for label, start in _REPEATED)
         case ParameterLocation.PATH:  # all is text there: of what is no UUID, one is enough
             return bool(part.scenario is not CoverageScenario.INCORRECT_TYPE)
+        case ParameterLocation.HEADER if part.scenario is CoverageScenario.MALFORMED_CONTENT_TYPE:
+            return bool(case.operation.body)  # nobody reads it of a request without a body
+        case ParameterLocation.HEADER | ParameterLocation.QUERY if part.scenario is CoverageScenario.INCORRECT_TYPE:
+            return _is_first(case.operation.label, part.parameter)  # all is text there, too
+        case None if part.scenario is CoverageScenario.UNSPECIFIED_HTTP_METHOD:  # which the path decides
+            return _is_first(case.operation.path)
         case ParameterLocation.HEADER if part.scenario is CoverageScenario.OBJECT_UNEXPECTED_PROPERTIES:
             return False
         case ParameterLocation.HEADER if part.parameter == "Idempotency-Key" and not is_wrong:
             return False  # `map_case` writes another one
     # A wrong value is sent beside all other parameters, and then without them.
     return not (is_wrong and part.description.startswith(f"{part.parameter}: "))
+
+
+def _is_first(*names: str | None) -> bool:
+    """Whether it is not yet called with these."""
+    return names not in _sent and not _sent.add(names)  # type: ignore[func-returns-value]
 
 
 @schemathesis.check
