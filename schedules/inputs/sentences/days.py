@@ -202,7 +202,7 @@ class Day:
 
     def ends_before(self, start: datetime, now: datetime) -> bool:
         """Whether the span that begins at `start` would end before it."""
-        since = start if self.exact and not self.shift else now
+        since = start if (self.is_dated or self.weekdays) and not self.shift else now
         return self.until is not None and self.until.next(since) < start.date()
 
 

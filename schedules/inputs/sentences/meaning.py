@@ -168,8 +168,8 @@ class _Meaning:
         return self._soon(moment) if day.is_dated and not day.shift and moment <= self.now else moment
 
     def _names_today(self, day: Day) -> bool:
-        """Whether it is a weekday alone, which may be today or in a week."""
-        return day == Day(weekdays=(self.now.weekday(),))
+        """Whether it is, or begins on, a weekday alone, which may be today or in a week."""
+        return replace(day, until=None) == Day(weekdays=(self.now.weekday(),))
 
     def _soon(self, passed: datetime) -> datetime:
         """A full hour of this day that is not too late, instead of the usual one."""

@@ -117,7 +117,8 @@ class Sentence:
 
     def which(self, code: str, piece: Piece, choices: Iterable[tuple[str, object]], **named: object) -> NotUnderstood:
         """Asks which text is meant in place of the piece, behind words such as "until"; each choice has a name."""
-        if piece.inner and piece.kinds.keys() & {"begins", "ends", "deadline"}:
+        is_span = code == "which-week" and self.day is not None and self.day.until is not None
+        if piece.inner and (is_span or piece.kinds.keys() & {"begins", "ends", "deadline"}):
             piece = piece.inner
         lines = [(name, f"{self.line[: piece.start]}{text}{self.line[piece.end :]}") for name, text in choices]
         return NotUnderstood(code, piece.text, lines, **named)
@@ -182,7 +183,9 @@ class Sentence:
         """A day that repeats has its own step; else an adverb says one, such as "monthly"."""
         day = self.day or Day()
         is_often = day.is_workweek or (len(day.weekdays) > 1 and "/" in self.spans["day"].text)
-        if is_often and (self.times or self.hours or self.part):  # "Tue/Thu 7pm"; "Fri/Sat" is a choice
+        has_more = self.times or self.hours or self.part or self.starts or self.ends
+        if is_often and (has_more or any("length" in piece.kinds for piece in self.pieces)):
+            # "Tue/Thu 7pm"; "Fri/Sat" is a choice
             self.day = day = Day(weekdays=day.all_weekdays, repeats=True)
         adverbs = [piece for piece in self.pieces if "adverb" in piece.kinds]
         if adverbs and self._is_of_weekdays(adverbs[0].kinds["adverb"], day):
