@@ -84,6 +84,10 @@ _CENTS = re.compile(
     r"(?![0-9.,%]|\s?[€$£])"
     r"|\s?([€$£])\s([0-9]{2})(?=\s*(?:\Z|[*/(|]|inkl|incl|zzgl)))"
 )
+# "12 руб. 50 коп."
+_TWO_UNITS = re.compile(
+    r"(?<=[0-9])(\s?(?:руб\.?|₽|грн\.?|₴|zł|€|Euro|kr\.?))\s([0-9]{2})\s?(?:коп|gr|[Cc]ents?|öre|øre)(?!\w)"
+)
 _COLON = re.compile(r"(?<=[0-9]):([0-9]{2})(?=\s?(?:kr|SEK)\b(?!\s?[0-9]))")
 _BILLIONS = re.compile(r"([€$£¥]\s?[0-9][0-9.,]*)\s?(?:[bB]n?|(Tn?|tn))(?!\w)")
 _MILLIONS = re.compile(r"([€$£¥]\s?[0-9][0-9.,]*)\s?[mM]{1,2}n?(?!\w)|(?<=[0-9])\s?m(?=\s?[€$£¥])")
@@ -290,7 +294,7 @@ def _in_ascii(text: str) -> str:
     text = _HALVES.sub(lambda match: f"{int(match[1] or 0) + unicodedata.numeric(match[2])}", text)
     letters = (letter for letter in text.translate(_OTHERS) if unicodedata.category(letter)[0] != "M")
     text = "".join(str(unicodedata.decimal(letter, letter)) for letter in letters)
-    text = _CENTS.sub(_joined, _COLON.sub(r".\1", _SPACED.sub(r"\1\2", text)))
+    text = _CENTS.sub(_joined, _COLON.sub(r".\1", _TWO_UNITS.sub(r".\2\1", _SPACED.sub(r"\1\2", text))))
     text = _SIGN.sub(r"\2\1", _APART.sub(_joined, _NO_WHOLE.sub("0", text)))
     text = _MILLIONS.sub(r"\1M", _BILLIONS.sub(lambda match: f"{match[1]}{'trn' if match[2] else 'bn'}", text))
     text = _MYRIADS.sub(_of_myriads, _THOUSANDS.sub(r"\g<1>000", text))
