@@ -9,6 +9,8 @@ from zoneinfo import ZoneInfo
 _MOST_EXPANDED = 500
 _AHEAD = timedelta(days=5 * 366)
 _SHORTEST = 28
+# The dates of others, written out from their start, may take longer than the whole file.
+_COARSE = ("DAILY", "WEEKLY", "MONTHLY", "YEARLY")
 _OF_THE_DAY = ("BYHOUR", "BYMINUTE", "BYSECOND")
 _MOST_COUNTED = 10_000
 ONCE = "FREQ=DAILY;COUNT=1"
@@ -45,7 +47,7 @@ def plain(
             del parts["BYSECOND"]
         text = ";".join(f"{name}={value}" for name, value in parts.items())
         needs_help = parts.keys() & {"BYWEEKNO", "BYEASTER", "BYSECOND"} or {"COUNT", "UNTIL"} <= parts.keys()
-        (to_expand if needs_help and parts.get("FREQ") != "SECONDLY" else plain_rules).append(text)
+        (to_expand if needs_help and parts.get("FREQ") in _COARSE else plain_rules).append(text)
     return plain_rules, to_expand
 
 
@@ -148,7 +150,7 @@ def _is_endless(parts: dict[str, str]) -> bool:
     """Some programs write "for ever" as a number."""
     count = parts.get("COUNT", "")
     is_large = count.isdigit() and int(count[:9]) > _MOST_COUNTED
-    return count.startswith("-") or (is_large and parts.get("FREQ") in ("DAILY", "WEEKLY", "MONTHLY", "YEARLY"))
+    return count.startswith("-") or (is_large and parts.get("FREQ") in _COARSE)
 
 
 def _skip(parts: dict[str, str], start: datetime) -> None:

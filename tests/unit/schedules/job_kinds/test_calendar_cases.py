@@ -199,6 +199,12 @@ def test_what_cannot_be_said_is_not_guessed() -> None:
     assert "SKIP" in rings(forward) and "RSCALE" in rings(hebrew) and "SKIP" in rings(last_day)
 
 
+def test_a_rule_of_seconds_since_1970_stops_no_other_event() -> None:
+    seconds = one("DTSTART:19700101T000000Z", "RRULE:FREQ=MINUTELY;BYSECOND=1,2,3,4")
+    said = rings(seconds, f"UID:2\n{Z}")
+    assert said.startswith("01-05 09:00 !") and "BYSECOND" in said
+
+
 @pytest.mark.parametrize("why", ZONES)
 def test_a_time_is_read_with_its_zone(why: str) -> None:
     start, expected = ZONES[why]
