@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import secrets
-import subprocess
 import sys
 import time
 from collections import deque
@@ -22,7 +20,6 @@ from redis import Redis
 
 from config import embedded
 from config.embedded.postgres import as_superuser
-from config.embedded.var import CHECKOUT
 from config.environment import env
 from config.processes.commands import web_command
 from demo.child import Child, worker_command
@@ -81,19 +78,17 @@ class Installation:
 
     def manage(self, *arguments: str, **environment: str) -> None:
         """Run a command of manage.py. Raises DemoFailed with its last lines."""
-        done = subprocess.run(
-            [sys.executable, "manage.py", *arguments],
-            cwd=CHECKOUT,
-            env={**os.environ, **self.environment, **environment},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
+        command = [sys.executable, "-c", "import manage; manage.main()", *arguments]
+        lines: list[str] = []
+        child = Child(
+            "manage", command, environment=self.environment | environment, on_line=lambda line, _: lines.append(line)
         )
-        if done.returncode:
-            words = " | ".join(done.stdout.strip().splitlines()[-3:])
-            raise DemoFailed(f"manage.py {arguments[0]} failed: {words}")
+        child.start()
+        while (status := child.exit_status()) is None:
+            time.sleep(0.02)
+        child.stop(0.0)
+        if status:
+            raise DemoFailed(f"manage.py {arguments[0]} failed: {' | '.join(lines[-3:])}")
 
     def start(self, *children: Child) -> None:
         """Start them in parallel, and wait until all are ready."""
