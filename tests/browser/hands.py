@@ -1,20 +1,10 @@
-"""Ways to work a page: with the mouse, with the keyboard alone, and by dragging."""
+"""Ways to work a page: with the keyboard alone, and by dragging."""
 
 from __future__ import annotations
 
 from playwright.sync_api import Error, Locator, Page
 
 _FURTHEST = 80  # presses of Tab before a field counts as out of reach
-
-
-class Mouse:
-    def press(self, page: Page, target: Locator) -> None:
-        target.click()
-
-    def write(self, page: Page, target: Locator, text: str) -> None:
-        target.click()
-        page.keyboard.press("Control+a")
-        page.keyboard.type(text)
 
 
 class Keyboard:

@@ -1,4 +1,4 @@
-"""From sign-up to a delivered reminder in a real browser, with either hand, on a wide and on a narrow screen."""
+"""From sign-up to a delivered reminder in a real browser, with the keyboard alone, on a narrow screen."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from demo import codes
 from demo.installation import Installation, wait_until
 from demo.receivers import SMTPReceiver
 from tests.browser.conftest import WIDTHS, fits
-from tests.browser.hands import Keyboard, Mouse
+from tests.browser.hands import Keyboard
 from tests.browser.test_channels import sign_up
 
 pytestmark = pytest.mark.browser
@@ -21,14 +21,9 @@ pytestmark = pytest.mark.browser
 _TITLE = "Water the plants in the conservatory"
 
 
-@pytest.mark.parametrize(
-    ("page", "hand"), [(360, Mouse()), (1280, Keyboard())], indirect=["page"], ids=["360px-mouse", "1280px-keyboard"]
-)
-def test_a_person_signs_up_and_gets_a_reminder(
-    page: Page, hand: Mouse | Keyboard, site: Installation, post: SMTPReceiver
-) -> None:
-    email = f"{type(hand).__name__.lower()}@example.org"
-
+def test_a_person_signs_up_and_gets_a_reminder(page: Page, site: Installation, post: SMTPReceiver) -> None:
+    """The mouse presses the same buttons in test_first_run, test_channels and test_daily_use."""
+    hand, email = Keyboard(), "keyboard@example.org"
     page.goto(site.url)
     fits(page)
     hand.press(page, page.get_by_role("main").get_by_role("link", name="Sign up"))

@@ -154,7 +154,6 @@ def test_channels_are_ordered_by_keyboard_and_by_dragging_and_an_inbox_first_is_
     expect(inbox).to_have_value("2")
     expect(warning).to_be_hidden()
     accessible(page)
-    fits(page)
     grips = page.locator(".grip")
     drag(grips.nth(1), grips.nth(0))
     expect(inbox).to_have_value("1")
@@ -172,7 +171,6 @@ def test_a_typed_token_is_shown_and_kept(page: Page, site: Installation) -> None
     expect(page.locator("#id_token")).to_have_value("tk_AgQdq7mVBoFD37zQVN29RhuMzNIz2")
     expect(page.locator("#id_token")).to_have_attribute("type", "password")
     accessible(page)
-    fits(page)
 
 
 def test_a_webhook_of_this_machine_confirms_itself_and_its_page_counts(page: Page, site: Installation) -> None:

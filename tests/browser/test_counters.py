@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from demo.installation import Installation
-from tests.browser.conftest import accessible, fits
+from tests.browser.conftest import accessible
 from tests.browser.test_channels import sign_up
 
 pytestmark = pytest.mark.browser
@@ -21,16 +21,11 @@ SELECT u.id, 'builds', 86400, date_trunc('day', now(), 'UTC') - n * interval '1 
 """
 
 
-def looks_right(page: Page) -> None:
-    fits(page)
-    accessible(page)
-
-
 def test_a_counter_is_created_shows_its_chart_and_is_deleted(page: Page, site: Installation) -> None:
     sign_up(page, site, "counters@example.org")
     page.goto(f"{site.url}/counters/")
     expect(page.get_by_text("No counters yet")).to_be_visible()
-    looks_right(page)
+    accessible(page)
     page.get_by_label("Name").fill("nightly builds")
     page.get_by_role("button", name="Create counter").click()
     expect(page.get_by_text("such as nightly-builds")).to_be_visible()
@@ -43,10 +38,10 @@ def test_a_counter_is_created_shows_its_chart_and_is_deleted(page: Page, site: I
     expect(page.get_by_text("in all 32,500")).to_be_visible()
     page.get_by_text("Numbers", exact=True).click()
     expect(page.get_by_role("cell", name="-500")).to_be_visible()
-    looks_right(page)
+    accessible(page)
     page.goto(f"{site.url}/counters/")
-    looks_right(page)
+    accessible(page)
     page.get_by_role("link", name="Delete builds").click()
-    looks_right(page)
+    accessible(page)
     page.get_by_role("button", name="Delete counter").click()
     expect(page.get_by_text("“builds” is deleted.")).to_be_visible()

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from demo.installation import Installation
-from tests.browser.conftest import accessible, fits
+from tests.browser.conftest import accessible
 from tests.browser.test_channels import sign_up
 
 pytestmark = pytest.mark.browser
@@ -43,7 +43,6 @@ def test_data_comes_and_goes(page: Page, site: Installation) -> None:
     expect(page.get_by_role("heading", level=1)).to_have_text("Import 2 reminders")
     expect(page.locator("#left-out")).to_contain_text("Long ago")
     page.get_by_label("Choir").uncheck()
-    fits(page)
     accessible(page)
     page.get_by_role("button", name="Import", exact=True).click()
     expect(page.get_by_role("heading", level=1)).to_have_text("1 reminder is imported")
@@ -53,7 +52,6 @@ def test_data_comes_and_goes(page: Page, site: Installation) -> None:
     page.get_by_role("link", name="Export").click()
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Continue").click()
-    fits(page)
     accessible(page)
     with page.expect_download() as download:
         page.get_by_role("button", name="Download").click()
@@ -67,7 +65,6 @@ def test_data_comes_and_goes(page: Page, site: Installation) -> None:
     page.goto(f"{site.url}/settings/import/")
     _choose(page, "carillon.json", exported)
     expect(page.locator("#counts")).to_contain_text("Reminders")
-    fits(page)
     accessible(page)
     page.get_by_role("button", name="Import", exact=True).click()
     expect(page.get_by_role("main")).to_contain_text("Dentist")
@@ -95,13 +92,11 @@ def test_data_comes_and_goes(page: Page, site: Installation) -> None:
 def test_tasks_of_another_program_are_previewed_imported_and_removed_again(page: Page, site: Installation) -> None:
     sign_up(page, site, "tess@example.org")
     page.goto(f"{site.url}/reminders/import/")
-    fits(page)
     accessible(page)
     _choose(page, "Home.csv", TASKS)
     expect(page.get_by_role("heading", level=1)).to_have_text("Import 1 reminder")
     expect(page.locator("#new-entries")).to_contain_text("Every Monday at 09:00")
     expect(page.locator("#left-out")).to_contain_text("Line 3: A walk")
-    fits(page)
     accessible(page)
     page.get_by_role("button", name="Import", exact=True).click()
     expect(page.get_by_role("heading", level=1)).to_have_text("1 reminder is imported")

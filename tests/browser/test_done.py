@@ -1,4 +1,7 @@
-"""Done and Snooze by keys and by mouse, the page of what is done, and its undo; on a narrow and on a wide screen."""
+"""Done and Snooze by keys and by mouse, the page of what is done, and its undo; on a narrow screen.
+
+test_daily_use does so on a wide one.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +9,15 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from demo.installation import Installation
-from tests.browser.conftest import WIDTHS, accessible, fits
+from tests.browser.conftest import accessible
 from tests.browser.test_channels import sign_up
 from tests.browser.test_push import remind
 
 pytestmark = pytest.mark.browser
 
 
-@pytest.mark.parametrize("page", WIDTHS, ids=["1280px", "360px"], indirect=True)
 def test_a_message_is_done_undone_and_snoozed_by_keys(page: Page, site: Installation) -> None:
-    sign_up(page, site, f"done-{page.viewport_size['width']}@example.org")  # type: ignore[index]
+    sign_up(page, site, "done@example.org")
     remind(page, site, "Water the plants")
     page.get_by_role("button", name="Run now").click()
     expect(page.get_by_role("status")).to_contain_text("is on its way")
@@ -27,7 +29,6 @@ def test_a_message_is_done_undone_and_snoozed_by_keys(page: Page, site: Installa
     page.keyboard.press("s")
     expect(row.get_by_role("button", name="10 minutes")).to_be_focused()
     accessible(page)
-    fits(page)
     page.keyboard.press("d")
     said = page.get_by_role("status")
     expect(said).to_contain_text("“Water the plants” is done.")
@@ -42,7 +43,6 @@ def test_a_message_is_done_undone_and_snoozed_by_keys(page: Page, site: Installa
     listed = page.locator("main .row")
     expect(listed).to_contain_text("done on a page")
     accessible(page)
-    fits(page)
     listed.get_by_role("button", name="Undo Water the plants").click()
     expect(page.get_by_role("main")).to_contain_text("Nothing is done yet")
 
@@ -57,7 +57,6 @@ def test_a_message_is_done_undone_and_snoozed_by_keys(page: Page, site: Installa
     card.get_by_role("button", name="Send a test").click()
     expect(card).to_contain_text("delivered")
     accessible(page)
-    fits(page)
     page.keyboard.press("j")
     page.keyboard.press("x")
     expect(page.get_by_role("checkbox", name="Choose Water the plants")).to_be_checked()

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from demo.installation import Installation
-from tests.browser.conftest import accessible, fits
+from tests.browser.conftest import accessible
 from tests.browser.test_channels import sign_up
 
 pytestmark = pytest.mark.browser
@@ -31,11 +31,6 @@ SELECT uuidv7(), s.id, c.id, 'inbox', CASE outcome WHEN 'full' THEN 'delivered' 
 """
 
 
-def looks_right(page: Page) -> None:
-    fits(page)
-    accessible(page)
-
-
 def test_the_history_is_narrowed_by_state_channel_and_day_and_its_chart_follows(page: Page, site: Installation) -> None:
     address = "history@example.org"
     sign_up(page, site, address)
@@ -47,7 +42,7 @@ def test_the_history_is_narrowed_by_state_channel_and_day_and_its_chart_follows(
     expect(page.get_by_role("img", name="What arrived")).to_be_visible()
     expect(page.locator(".chart")).to_contain_text("6 failed")
     page.get_by_text("Numbers", exact=True).click()
-    looks_right(page)
+    accessible(page)
     page.get_by_label("State", exact=True).select_option("failed")  # submits
     expect(page.get_by_role("link", name="Water 5", exact=True)).to_be_visible()
     expect(page.get_by_role("link", name="Water 6", exact=True)).to_have_count(0)
@@ -56,13 +51,13 @@ def test_the_history_is_narrowed_by_state_channel_and_day_and_its_chart_follows(
     expect(page.get_by_role("link", name="Water 5", exact=True)).to_be_visible()
     expect(page.get_by_role("link", name="Water 10", exact=True)).to_have_count(0)
     expect(page.get_by_label("State", exact=True)).to_have_value("failed")
-    looks_right(page)
+    accessible(page)
     page.get_by_label("From", exact=True).fill("2026-06-02")
     page.get_by_label("To", exact=True).fill("2026-06-01")
     page.get_by_role("button", name="Search").click()
     expect(page.get_by_text("This is before the first day.")).to_be_visible()
-    looks_right(page)
+    accessible(page)
     page.get_by_role("link", name="Codes and tests").click()
     expect(page.get_by_role("link", name="Water 3", exact=True)).to_be_visible()
     expect(page.get_by_role("link", name="Water 4", exact=True)).to_have_count(0)
-    looks_right(page)
+    accessible(page)

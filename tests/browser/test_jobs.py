@@ -47,7 +47,6 @@ def test_a_reminder_that_checks_first_is_tried_made_and_explained(
     page.get_by_role("button", name="Check now").click()
     expect(checked).to_contain_text("It would say:")
     expect(checked).to_contain_text("It is 89.90 EUR")
-    fits(page)
     accessible(page)
 
     page.locator("label.segment", has_text="Daily").click()
@@ -66,5 +65,4 @@ def test_a_reminder_that_checks_first_is_tried_made_and_explained(
     fits(page)
     page.goto(f"{site.url}/job-kinds/")
     expect(page.get_by_role("heading", name="Value on the web")).to_be_visible()
-    fits(page)
     accessible(page)

@@ -9,7 +9,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from demo.installation import Installation
-from tests.browser.conftest import WIDTHS, accessible, fits
+from tests.browser.axe import WIDTHS
+from tests.browser.conftest import accessible, fits
 from tests.browser.test_channels import sign_up
 
 pytestmark = pytest.mark.browser
@@ -34,7 +35,6 @@ def test_many_at_once(page: Page, site: Installation) -> None:
     page.get_by_label("Choose Rent").check()
     expect(page.get_by_text("Chosen: 1")).to_be_visible()
     accessible(page)
-    fits(page)
     page.get_by_label("Select all on this page").check()
     expect(page.get_by_text("Chosen: 2")).to_be_visible()
     pause.click()
@@ -76,7 +76,6 @@ def test_many_at_once(page: Page, site: Installation) -> None:
     page.get_by_role("button", name="Save the holiday").click()
     expect(page.get_by_text("on now")).to_be_visible()
     accessible(page)
-    fits(page)
     page.goto(f"{site.url}/reminders/?q=plants")
     expect(page.get_by_text("Nothing is sent: holiday from")).to_be_visible()
     fits(page)
@@ -114,10 +113,7 @@ def test_twelve_reminders_stand_on_the_first_screen(page: Page, site: Installati
         line.press("Enter")
         expect(rows).to_have_count(number + 1)
     page.goto(f"{site.url}/reminders/")
-    for width in WIDTHS:
-        page.set_viewport_size({"width": width, "height": 800})
-        accessible(page)
-    fits(page)
+    accessible(page)
     # No day of the week is wider, and tomorrow may be any of them.
     page.locator("#reminders .row-next time").evaluate_all(
         "days => { for (const day of days) day.textContent = 'Wed 30 Nov, 09:10'; }"

@@ -8,23 +8,21 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from demo.installation import Installation
-from tests.browser.conftest import WIDTHS, accessible, fits
+from tests.browser.conftest import accessible
 from tests.browser.test_channels import sign_up
 from tests.browser.test_push import remind
 
 pytestmark = pytest.mark.browser
 
 
-@pytest.mark.parametrize("page", WIDTHS, ids=["1280px", "360px"], indirect=True)
 def test_the_palette_opens_a_page_and_a_reminder(page: Page, site: Installation) -> None:
-    sign_up(page, site, f"palette-{page.viewport_size['width']}@example.org")  # type: ignore[index]
+    sign_up(page, site, "palette@example.org")
     remind(page, site, "Water the plants")
     page.goto(f"{site.url}/settings/")
     page.keyboard.press("Control+k")
     palette = page.get_by_role("dialog", name="Find a page or a reminder")
     expect(palette.get_by_role("link", name="Inbox")).to_be_visible()
     accessible(page)
-    fits(page)
     page.keyboard.type("plants the")
     page.keyboard.press("Enter")  # also before the answer is there
     expect(page).to_have_title(re.compile("Water the plants"))

@@ -35,7 +35,6 @@ def test_the_theme_changes_at_once_and_is_kept_before_and_after_the_sign_in(page
     assert page.evaluate(_GROUND) == dark
     page.goto(f"{site.url}/settings/")
     expect(page.get_by_label("Theme", exact=True).first).to_have_value("dark")
-    fits(page)
     accessible(page)
     page.get_by_label("Theme", exact=True).first.select_option("System")
     page.get_by_role("button", name="Save").click()
@@ -56,7 +55,6 @@ def test_keys_open_pages_and_work_lists_but_not_while_typing(page: Page, site: I
     page.keyboard.press("?")
     dialog = page.get_by_role("dialog", name="Keyboard shortcuts")
     expect(dialog).to_be_visible()
-    fits(page)
     accessible(page)
     page.keyboard.press("n")
     expect(dialog).to_be_visible()

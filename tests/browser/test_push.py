@@ -19,7 +19,7 @@ from playwright.sync_api import Browser, BrowserContext, CDPSession, Page, Playw
 from common.templatetags.clock import relative
 from demo.installation import Installation, wait_until
 from demo.receivers import HTTPReceiver, web_push
-from tests.browser.conftest import PATIENCE, accessible, fits, launched, whole_browser
+from tests.browser.conftest import PATIENCE, accessible, launched, whole_browser
 from tests.browser.test_channels import sign_up
 
 pytestmark = pytest.mark.browser
@@ -179,7 +179,6 @@ def test_an_open_page_follows_without_reloading(page: Page, site: Installation) 
     before = ago.inner_text()
     expect(ago).not_to_have_text(before)
     assert page.evaluate("self.here"), "the page was never reloaded"
-    fits(page)
     accessible(page)
 
     page.goto(reminder)

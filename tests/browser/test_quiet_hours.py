@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from demo.installation import Installation, wait_until
-from tests.browser.conftest import accessible, fits
+from tests.browser.conftest import accessible
 from tests.browser.test_browser import in_berlin
 from tests.browser.test_channels import add_own_email, sign_up
 
@@ -57,7 +57,6 @@ def test_quiet_hours_are_said_in_preview_list_page_and_explanation(page: Page, s
     page.reload()
     expect(why).to_contain_text(re.compile(r"It was due .* Email:\s+Waits until .*: your quiet hours\.", re.DOTALL))
     accessible(page)
-    fits(page)
     page.goto(reminder)
     expect(page.locator("#past-times")).to_contain_text("waiting")
     page.get_by_role("link", name="Details").click()

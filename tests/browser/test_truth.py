@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from demo.installation import Installation
-from tests.browser.conftest import accessible, fits
+from tests.browser.conftest import accessible
 from tests.browser.test_channels import sign_up
 
 pytestmark = pytest.mark.browser
@@ -45,7 +45,6 @@ def test_a_reminder_says_beforehand_that_it_will_not_ring(page: Page, site: Inst
     expect(fault).to_contain_text("The last message to “Pager” failed. 1 reminder here uses it.")
     expect(fault.get_by_role("link", name="See what happened to Pager")).to_be_visible()
     accessible(page)
-    fits(page)
     amber = partly.evaluate(COLOUR)
     row.get_by_role("link", name="Edit Water the plants").click()
     page.get_by_role("checkbox", name="Inbox").uncheck()
@@ -59,7 +58,6 @@ def test_a_reminder_says_beforehand_that_it_will_not_ring(page: Page, site: Inst
     expect(fault).to_contain_text("“Pager” was removed. 1 reminder here uses it. 1 reaches nobody.")
     assert nobody.evaluate(COLOUR) != amber
     accessible(page)
-    fits(page)
     row.get_by_role("link", name="Water the plants", exact=True).click()
     expect(page.get_by_role("main")).to_contain_text("Reaches nobody")
     expect(page.get_by_role("link", name="Why did it not ring?")).to_be_visible()

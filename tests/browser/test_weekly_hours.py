@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from demo.installation import Installation
-from tests.browser.conftest import accessible, fits
+from tests.browser.conftest import accessible
 from tests.browser.test_channels import sign_up
 
 pytestmark = pytest.mark.browser
@@ -24,7 +24,6 @@ def test_hours_by_weekday_are_typed_refused_and_saved(page: Page, site: Installa
     save.click()
     expect(page.get_by_role("main")).to_contain_text("Tuesday: enter both times")
     accessible(page)
-    fits(page)
     page.get_by_label("Tuesday, until").fill("12:00")
     save.click()
     expect(page.get_by_label("Tuesday, until")).to_have_value("12:00")
