@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from demo.installation import Installation
-from tests.browser.conftest import PATIENCE, fits
+from tests.browser.conftest import fits, opened
 from tests.browser.test_channels import sign_up
 
 pytestmark = pytest.mark.browser
@@ -17,10 +17,8 @@ pytestmark = pytest.mark.browser
 @pytest.fixture
 def other(browser: Browser) -> Iterator[Page]:
     """Somebody else's browser; its complaints are looked at by the test."""
-    context = browser.new_context(viewport={"width": 1280, "height": 800}, locale="en-GB", timezone_id="Europe/Berlin")
-    context.set_default_timeout(PATIENCE)
-    yield context.new_page()
-    context.close()
+    with opened(browser, 1280) as page:
+        yield page
 
 
 def make_board(page: Page, site: Installation) -> tuple[str, str]:

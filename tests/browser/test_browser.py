@@ -12,7 +12,8 @@ from playwright.sync_api import Browser, Page, expect
 from demo import codes
 from demo.installation import Installation, wait_until
 from demo.receivers import SMTPReceiver
-from tests.browser.conftest import WIDTHS, fits
+from tests.browser.axe import WIDTHS
+from tests.browser.conftest import fits
 from tests.browser.hands import Keyboard
 from tests.browser.test_channels import sign_up
 

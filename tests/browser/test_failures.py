@@ -10,7 +10,7 @@ from django.template.loader import render_to_string
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from demo.installation import Installation
-from tests.browser.conftest import PATIENCE, fits
+from tests.browser.conftest import fits, opened
 from tests.browser.test_channels import sign_up
 
 pytestmark = pytest.mark.browser
@@ -26,12 +26,9 @@ def email(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def page(browser: Browser, site: Installation, email: str) -> Iterator[Page]:
     """Of a person of its own. The browser's console may complain here."""
-    context = browser.new_context(viewport={"width": 360, "height": 800}, locale="en-GB")
-    context.set_default_timeout(PATIENCE)
-    page = context.new_page()
-    sign_up(page, site, email)
-    yield page
-    context.close()
+    with opened(browser, 360) as page:
+        sign_up(page, site, email)
+        yield page
 
 
 def is_seen(said: Locator, text: str) -> None:

@@ -14,13 +14,13 @@ from threading import Event
 
 import psycopg
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from config.embedded.locks import is_free
 from config.embedded.postgres import Postgres
 from demo.installation import wait_until
 from demo.receivers import HTTPReceiver, Reply
-from tests.browser.conftest import fits
+from tests.browser.conftest import fits, opened, watched
 from tests.browser.test_browser import in_berlin
 from tests.browser.test_channels import confirms, sign_up
 from tests.process.config.test_commands import Server
@@ -71,6 +71,13 @@ def started(executable: str) -> Iterator[Started]:
         shutil.rmtree(var)
 
 
+@pytest.fixture(params=[360], ids=["360px"])
+def page(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Page]:
+    with opened(browser, request.param) as page, watched(page):
+        page.add_init_script(HEARD)
+        yield page
+
+
 @pytest.mark.parametrize("page", [1280], indirect=True, ids=["1280px"])
 def test_a_stranger_hears_a_first_reminder_after_five_steps(page: Page, started: Started) -> None:
     # 1: script/server. Its last lines say where to go.
@@ -81,7 +88,6 @@ def test_a_stranger_hears_a_first_reminder_after_five_steps(page: Page, started:
     assert not any(re.search(" ready\\.|Starting|Started", line) for line in started.lines[place + 2 :])
 
     # 2: sign up. Nobody can read a mail, so nothing is said of one.
-    page.add_init_script(HEARD)
     page.goto(started.url)
     page.get_by_role("main").get_by_role("link", name="Sign up").click()
     page.get_by_label(re.compile("e-?mail", re.I)).fill("stranger@example.org")

@@ -8,7 +8,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from demo.installation import Installation
-from tests.browser.conftest import PATIENCE, WIDTHS, fits
+from tests.browser.axe import WIDTHS
+from tests.browser.conftest import fits, opened
 from tests.browser.test_channels import sign_up
 
 pytestmark = pytest.mark.browser
@@ -55,10 +56,8 @@ _BROKEN = """() => [...document.querySelectorAll(".top :is(a, button), .row :is(
 
 @pytest.fixture
 def german(browser: Browser) -> Iterator[Page]:
-    context = browser.new_context(viewport={"width": 360, "height": 800}, locale="de-DE", timezone_id="Europe/Berlin")
-    context.set_default_timeout(PATIENCE)
-    yield context.new_page()
-    context.close()
+    with opened(browser, 360, locale="de-DE") as page:
+        yield page
 
 
 def test_the_browser_chooses_until_the_account_does(german: Page, site: Installation) -> None:

@@ -52,7 +52,7 @@ RUN_NOW = """async (reminder) => {
 
 
 @pytest.fixture(scope="module")
-def browser(playwright: Playwright) -> Iterator[Browser]:
+def windowed(playwright: Playwright) -> Iterator[Browser]:
     with launched(playwright, whole_browser()) as chromium:
         yield chromium
 
@@ -64,9 +64,9 @@ def push_service() -> Iterator[HTTPReceiver]:
 
 
 @pytest.fixture
-def context(browser: Browser, push_service: HTTPReceiver, site: Installation) -> Iterator[BrowserContext]:
+def context(windowed: Browser, push_service: HTTPReceiver, site: Installation) -> Iterator[BrowserContext]:
     """A browser that may show notifications."""
-    context = browser.new_context(viewport={"width": 1280, "height": 800}, locale="en-GB", timezone_id="Europe/Berlin")
+    context = windowed.new_context(viewport={"width": 1280, "height": 800}, locale="en-GB", timezone_id="Europe/Berlin")
     context.set_default_timeout(PATIENCE)
     context.grant_permissions(["notifications"], origin=site.url)
     subscribed = web_push.subscription(push_service.origin)

@@ -63,3 +63,4 @@ def test_a_key_is_added_signs_in_and_once_removed_does_not(page: Page, site: Ins
     sign_in(page, url, email)
     expect(page).to_have_url(re.compile("/reminders/$"))
     assert chromium.send("WebAuthn.getCredentials", {"authenticatorId": plugged})["credentials"]
+    chromium.detach()
