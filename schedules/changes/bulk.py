@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
@@ -59,18 +58,12 @@ _POSSIBLE = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
-    """`at` identifies what was changed, for `undo`; `left_out` counts the others by their state or `Obstacle`."""
-
-    at: datetime
-    changed: Sequence[Schedule]
-    left_out: Counter[str]
-
-
 @transaction.atomic
-def apply(chosen: QuerySet[Schedule], action: Action, now: datetime, by: User, tag: str = "") -> Done:
-    """Do `action` to these schedules of one person; those to which it cannot be done are left out."""
+def apply(
+    chosen: QuerySet[Schedule], action: Action, now: datetime, by: User, tag: str = ""
+) -> tuple[Sequence[Schedule], Counter[str]]:
+    """Do `action` to these schedules of one person. Returns those, which `now` identifies for `undo`, and how many are
+    left out because it cannot be done to them, by their state or `Obstacle`."""
     possible, left_out = [], Counter[str]()
     for schedule in state_changes.lock(chosen, now):
         if (obstacle := _obstacle(schedule, action, tag)) is None:
@@ -79,7 +72,7 @@ def apply(chosen: QuerySet[Schedule], action: Action, now: datetime, by: User, t
             left_out[obstacle] += 1
     if possible:
         _act(possible, action, now, by, tag)
-    return Done(now, possible, left_out)
+    return possible, left_out
 
 
 def _obstacle(schedule: Schedule, action: Action, tag: str) -> str | None:

@@ -93,14 +93,15 @@ def act(request: PersonRequest) -> HttpResponse:
         chosen = list(ListFilter.read(request.user, request.GET).rows().values_list("id", flat=True))
     else:
         chosen = list(filter(None, map(as_uuid, request.POST.getlist("chosen"))))
-    done = bulk.apply(mine.filter(id__in=chosen), action, fire.read_clock().now, request.user, tag)
-    if done.left_out:
-        messages.warning(request, " ".join(_left_out(obstacle, count) for obstacle, count in done.left_out.items()))
-    if not done.changed:
-        if not done.left_out:
+    now = fire.read_clock().now
+    changed, left_out = bulk.apply(mine.filter(id__in=chosen), action, now, request.user, tag)
+    if left_out:
+        messages.warning(request, " ".join(_left_out(obstacle, count) for obstacle, count in left_out.items()))
+    if not changed:
+        if not left_out:
             messages.error(request, _("Nothing was done: choose reminders first."))
         return back
-    return _back(request, **_undo_query(action, done.at, tag))
+    return _back(request, **_undo_query(action, now, tag))
 
 
 def _left_out(obstacle: str, count: int) -> str:

@@ -1,11 +1,9 @@
 """Preview a reminder before it is saved: next times, changes, text."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from typing import Any
 
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -43,7 +41,7 @@ def _preview(request: PersonRequest) -> HttpResponse:
     form.offer_audiences(request.user, schedule)
     form.is_valid()
     coming: list[Coming] = []
-    changes: Changes | None = None
+    changes: dict[str, Any] | None = None
     try:
         typed = {name: form.data.get(name, "") for name in ("audience", "job_kind")}
         typed |= {"tags": tags.without_repeats(form.data.get("tags", "").split(",")), "urgent": "urgent" in form.data}
@@ -98,7 +96,7 @@ def edited(request: PersonRequest) -> Schedule | None:
     return Schedule.objects.for_user(request.user).written(request.GET.get("of", ""))
 
 
-def _changes(schedule: Schedule, form: AudienceForm, silent: Silent) -> Changes | None:
+def _changes(schedule: Schedule, form: AudienceForm, silent: Silent) -> dict[str, Any] | None:
     """None if the reminder is paused or the form is invalid."""
     if schedule.state == Schedule.State.PAUSED or form.timetable is None:
         return None
@@ -129,17 +127,11 @@ def _errors_to_show(form: AudienceForm) -> dict[str, str]:
     return errors
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
-    """The slots that an edit adds and removes, in order, up to `until` (None: all of them)."""
+def compare(before: Sequence[datetime], after: Sequence[datetime], most: int) -> dict[str, Any]:
+    """The slots that an edit has `added` and `removed`, in order, up to `until` (None: all of them).
 
-    added: Sequence[datetime]
-    removed: Sequence[datetime]
-    until: datetime | None
-
-
-def compare(before: Sequence[datetime], after: Sequence[datetime], most: int) -> Changes:
-    """`before` and `after` are the next slots under the old and the new rule: all of them, or the first `most`."""
+    `before` and `after` are the next slots under the old and the new rule: all of them, or the first `most`.
+    """
     until = min([slots[most - 1] for slots in (before, after) if len(slots) >= most], default=None)
     old, new = ({slot for slot in slots if until is None or slot <= until} for slots in (before, after))
-    return Changes(sorted(new - old), sorted(old - new), until)
+    return {"added": sorted(new - old), "removed": sorted(old - new), "until": until}

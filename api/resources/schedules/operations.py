@@ -232,11 +232,11 @@ def change_schedules(request: ApiRequest, body: Bulk) -> HttpResponse:
         except ValidationError as error:
             raise invalid(FieldError("tag", " ".join(error.messages))) from None
         mine = Schedule.objects.for_user(request.auth.user).filter(id__in=body.ids)
-        done = bulk.apply(mine, Action(body.action), fire.read_clock().now, request.auth.user, tag)
-        changed_ids = [schedule.id for schedule in done.changed]
+        changed, left_out = bulk.apply(mine, Action(body.action), fire.read_clock().now, request.auth.user, tag)
+        changed_ids = [schedule.id for schedule in changed]
         existing = set(mine.values_list("id", flat=True)).union(changed_ids)
         unknown = [one for one in dict.fromkeys(body.ids) if one not in existing]
-        return answer({"changed_ids": changed_ids, "left_out": done.left_out, "unknown_ids": unknown})
+        return answer({"changed_ids": changed_ids, "left_out": left_out, "unknown_ids": unknown})
 
 
 @router.post("/{uuid:schedule_id}/snooze", response=ScheduleDocument, summary="Snooze a schedule")

@@ -161,7 +161,7 @@ def made_at(user: User, at: datetime) -> QuerySet[Schedule]:
 def undo(user: User, at: datetime, now: datetime) -> int:
     """Delete what an import made. Returns how many reminders."""
     with lock_user(user):
-        return len(bulk.apply(made_at(user, at), bulk.Action.DELETE, now, user).changed)
+        return len(bulk.apply(made_at(user, at), bulk.Action.DELETE, now, user)[0])
 
 
 def _id(user: User, key: str) -> UUID:

@@ -170,9 +170,8 @@ def test_it_waits_again_after_a_pause_that_is_undone(clock: list[datetime]) -> N
     schedule = fired()
     user = schedule.user
     own = Schedule.objects.filter(id=schedule.id)
-    done = bulk.apply(own, Action.PAUSE, clock[-1], user)
-    assert not done.left_out
-    assert bulk.undo(user, Action.PAUSE, done.at, clock[-1]) == 1
+    assert not bulk.apply(own, Action.PAUSE, clock[-1], user)[1]
+    assert bulk.undo(user, Action.PAUSE, clock[-1], clock[-1]) == 1
     assert now_of(schedule).state == _State.AWAITING
 
 

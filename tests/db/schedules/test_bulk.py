@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -14,7 +16,7 @@ from notifications.models import Change, Delivery
 from people import tokens
 from people.models import User
 from schedules.changes import bulk, editing
-from schedules.changes.bulk import Action, Done, Obstacle
+from schedules.changes.bulk import Action, Obstacle
 from schedules.firing import fire
 from schedules.models import Occurrence, Schedule
 from schedules.parts import tags
@@ -24,7 +26,7 @@ LATER = NOON + timedelta(hours=1)
 AFTER = NOON + timedelta(hours=2)
 
 
-def do(user: User, action: Action, tag: str = "") -> Done:
+def do(user: User, action: Action, tag: str = "") -> tuple[Sequence[Schedule], Counter[str]]:
     return bulk.apply(Schedule.objects.for_user(user), action, LATER, user, tag)
 
 
@@ -69,9 +71,9 @@ def test_what_cannot_be_done_is_left_out_and_counted(ada: User) -> None:
     one, two, _ = make_three(ada)
     editing.pause(one.id, NOON)
     Schedule.objects.filter(id=two.id).update(state="finished", next_fire_at=None)
-    done = do(ada, Action.PAUSE)
-    assert [schedule.title for schedule in done.changed] == ["C"]
-    assert done.left_out == {Schedule.State.PAUSED: 1, Schedule.State.FINISHED: 1}
+    changed, left_out = do(ada, Action.PAUSE)
+    assert [schedule.title for schedule in changed] == ["C"]
+    assert left_out == {Schedule.State.PAUSED: 1, Schedule.State.FINISHED: 1}
 
 
 @pytest.mark.parametrize("action", [Action.PAUSE, Action.ARCHIVE, Action.DELETE, Action.TAG])
@@ -97,8 +99,8 @@ def test_each_is_undone(ada: User, action: Action) -> None:
     before = list(
         Schedule.objects.order_by("id").values("state", "next_fire_at", "snoozed_until", "deleted_at", "tags")
     )
-    done = do(ada, action, "home")
-    assert bulk.undo(ada, action, done.at, AFTER, "home") == len(done.changed) > 0
+    changed, _left_out = do(ada, action, "home")
+    assert bulk.undo(ada, action, LATER, AFTER, "home") == len(changed) > 0
     after = list(Schedule.objects.order_by("id").values("state", "next_fire_at", "snoozed_until", "deleted_at", "tags"))
     assert after == before
     enabled = set(PeriodicTask.objects.filter(enabled=True).values_list("id", flat=True))
@@ -108,9 +110,9 @@ def test_each_is_undone(ada: User, action: Action) -> None:
 def test_undoing_resume_pauses_again(ada: User) -> None:
     for schedule in make_three(ada):
         editing.pause(schedule.id, NOON)
-    done = do(ada, Action.RESUME)
+    do(ada, Action.RESUME)
     assert states(ada) == ["active"] * 3
-    bulk.undo(ada, Action.RESUME, done.at, AFTER)
+    bulk.undo(ada, Action.RESUME, LATER, AFTER)
     assert states(ada) == ["paused"] * 3
 
 
@@ -118,10 +120,10 @@ def test_undo_leaves_what_has_changed_since_and_what_is_anothers(ada: User) -> N
     eve = make_user()
     one, *_ = make_three(ada)
     hers = make_schedule(eve)
-    done = do(ada, Action.PAUSE)
-    bulk.apply(Schedule.objects.for_user(eve), Action.PAUSE, done.at, eve)
+    do(ada, Action.PAUSE)
+    bulk.apply(Schedule.objects.for_user(eve), Action.PAUSE, LATER, eve)
     editing.resume(one.id, AFTER, ada)
-    assert bulk.undo(ada, Action.PAUSE, done.at, AFTER) == 2
+    assert bulk.undo(ada, Action.PAUSE, LATER, AFTER) == 2
     hers.refresh_from_db()
     assert hers.state == "paused"
 
@@ -130,11 +132,11 @@ def test_tags_are_added_once_whatever_their_case_and_never_beyond_the_limit(ada:
     make_three(ada)
     Schedule.objects.filter(title="A").update(tags=["Home"])
     Schedule.objects.filter(title="B").update(tags=[f"t{number}" for number in range(10)])
-    done = do(ada, Action.TAG, "home")
-    assert [schedule.title for schedule in done.changed] == ["C"]
-    assert done.left_out == {Obstacle.TAGGED: 1, Obstacle.TOO_MANY_TAGS: 1}
-    done = do(ada, Action.UNTAG, "HOME")
-    assert sorted(schedule.title for schedule in done.changed) == ["A", "C"]
+    changed, left_out = do(ada, Action.TAG, "home")
+    assert [schedule.title for schedule in changed] == ["C"]
+    assert left_out == {Obstacle.TAGGED: 1, Obstacle.TOO_MANY_TAGS: 1}
+    changed, left_out = do(ada, Action.UNTAG, "HOME")
+    assert sorted(schedule.title for schedule in changed) == ["A", "C"]
     assert not Schedule.objects.filter(tags__overlap=["Home", "home"]).exists()
 
 

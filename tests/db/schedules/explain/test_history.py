@@ -69,8 +69,8 @@ def test_slots_in_a_pause_are_those_of_the_rule_in_force_then(schedule: Schedule
 def test_a_snooze_that_goes_on_after_an_undone_pause_says_so(schedule: Schedule) -> None:
     editing.snooze(schedule.id, NINE + DAY, NOON)
     own = Schedule.objects.filter(id=schedule.id)
-    done = bulk.apply(own, bulk.Action.PAUSE, NOON + HOUR, schedule.user)
-    assert bulk.undo(schedule.user, bulk.Action.PAUSE, done.at, NOON + 2 * HOUR) == 1
+    bulk.apply(own, bulk.Action.PAUSE, NOON + HOUR, schedule.user)
+    assert bulk.undo(schedule.user, bulk.Action.PAUSE, NOON + HOUR, NOON + 2 * HOUR) == 1
     schedule.refresh_from_db()
     [story] = past(schedule, NINE + HOUR)
     assert (story.slot, [cause.code for cause in story.causes]) == (NINE, ["snoozed"])

@@ -11,23 +11,23 @@ from people.models import User
 from schedules.changes import editing
 from schedules.firing import fire
 from schedules.models import Schedule
-from schedules.web.preview import Changes, compare
+from schedules.web.preview import compare
 from tests.make import NOON, make_schedule, make_user, signed_in
 
 HOURS = [NOON + timedelta(hours=n) for n in range(9)]
 
 
 def test_slots_of_one_side_alone_are_added_or_removed() -> None:
-    assert compare(HOURS[:3], HOURS[1:4], most=9) == Changes([HOURS[3]], [HOURS[0]], None)
+    assert compare(HOURS[:3], HOURS[1:4], most=9) == {"added": [HOURS[3]], "removed": [HOURS[0]], "until": None}
 
 
 def test_beyond_what_was_read_nothing_is_claimed() -> None:
-    assert compare(HOURS[:3], HOURS[:6:2], most=3) == Changes([], [HOURS[1]], HOURS[2])
-    assert compare(HOURS[:3], HOURS[1:4], most=3) == Changes([], [HOURS[0]], HOURS[2])
+    assert compare(HOURS[:3], HOURS[:6:2], most=3) == {"added": [], "removed": [HOURS[1]], "until": HOURS[2]}
+    assert compare(HOURS[:3], HOURS[1:4], most=3) == {"added": [], "removed": [HOURS[0]], "until": HOURS[2]}
 
 
 def test_the_same_rule_changes_nothing() -> None:
-    assert compare(HOURS, HOURS, most=9) == Changes([], [], HOURS[-1])
+    assert compare(HOURS, HOURS, most=9) == {"added": [], "removed": [], "until": HOURS[-1]}
 
 
 @pytest.fixture
