@@ -186,7 +186,7 @@ class Sentence:
         has_more = self.times or self.hours or self.part or self.starts or self.ends
         if is_often and (has_more or any("length" in piece.kinds for piece in self.pieces)):
             # "Tue/Thu 7pm"; "Fri/Sat" is a choice
-            self.day = day = Day(weekdays=day.all_weekdays, repeats=True)
+            self.day = day = replace(day, weekdays=day.all_weekdays, until=None, repeats=True)
         adverbs = [piece for piece in self.pieces if "adverb" in piece.kinds]
         if adverbs and self._is_of_weekdays(adverbs[0].kinds["adverb"], day):
             self._use_adverb(adverbs[0])
