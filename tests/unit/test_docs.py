@@ -85,6 +85,8 @@ def test_each_verb_of_a_delivery_is_a_function() -> None:
 
 # What `What one person may cost` in docs/security.md says of a constant; its figure stands for {}.
 FIGURES = [
+    ("locks.leases", "MOST", "10 with 50 members each; 1,000, {};"),
+    ("notifications.deliveries.boards", "STORED", "a board has {} |"),
     ("notifications.inputs.channels_form", "MOST_CHOSEN", "a reminder or a rule | {}"),
     ("api.protocol.fields", "LARGEST_DATA", "data of a message {} KiB"),
     ("api.protocol.paging", "LARGEST", "{} rows a page"),
@@ -100,6 +102,7 @@ FIGURES = [
     ("common.redis.request_slots", "AT_ONCE", "Changes at once | {};"),
     ("config.web.request_head", "ARRIVES_WITHIN", "of head in {} s"),
     ("config.web.request_head", "MOST", "{} KiB of head"),
+    ("counters.totals", "MOST", "counters, names of locks | 200, 200, 10 with 50 members each; {},"),
     ("events.inbound.addresses", "MOST", "{} inbound addresses"),
     ("events.inbound.body", "MOST_ELEMENTS", "{} elements"),
     ("events.inbound.body", "MOST_FIELDS", "{} fields"),
@@ -144,6 +147,9 @@ FIGURES = [
     ("schedules.parts.tags", "MOST", "{} tags"),
     ("schedules.rules.invalid", "BUDGET", "{} units of work"),
     ("schedules.rules.rrule_text", "LONGEST", "{} characters; at most"),
+    ("watches.pings", "MOST_PINGS", "of which {} are stored"),
+    ("watches.status_pages.status", "MOST_PAGES", "{} status pages"),
+    ("watches.status_pages.subscribers", "MOST", "{} subscribers each"),
     ("work.broker.fair_queue", "FEW", "{} pieces"),
 ]
 SIZES = {"KiB": 1024, "MiB": 1024**2}
@@ -167,4 +173,7 @@ def test_what_one_person_may_cost_has_the_defaults_of_the_settings(costs: str) -
     rows = [settings.MOST_SCHEDULES, settings.MOST_RULES, settings.MOST_CHANNELS, settings.MOST_CONNECTIONS]
     assert ", ".join(map(str, [*rows, settings.MOST_TOPICS])) in costs
     assert f"{settings.MOST_ADDED:,} addresses added" in costs
+    watches, teams, members = settings.MOST_WATCHES, settings.MOST_TEAMS, settings.MOST_MEMBERS
+    assert f"| {watches}, {watches}, {teams} with {members} members" in costs
+    assert f"{settings.PINGS_PER_MINUTE} pings of a watch a minute" in costs
     assert f"{settings.ACCOUNT_MAX_EMAIL_ADDRESSES} email addresses" in costs
