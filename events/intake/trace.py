@@ -80,10 +80,6 @@ class Trace:
     rows: list[Row] = field(default_factory=list)
     more: bool = False
 
-    @property
-    def seconds(self) -> float:
-        return self.rows[-1].seconds if self.rows else 0.0
-
 
 def trace(correlation_id: str, user: User | None) -> Trace:
     """Return the part of the chain that `user` owns; with None, all of it. Each statement is on an index."""

@@ -97,11 +97,20 @@ def test_a_long_title_keeps_its_warning_beside_it_and_has_the_line_for_itself(pa
         page.set_viewport_size({"width": width, "height": 800})
         dot, beside = page.locator(".dot").bounding_box(), shown.bounding_box()
         assert dot and beside and beside["y"] < dot["y"] < beside["y"] + 16 and dot["x"] < beside["x"]
+    page.keyboard.press("Control+k")
+    page.keyboard.type("passport")
+    kind = page.get_by_role("dialog").locator("li .help")
+    lines = "one => { const text = new Range(); text.selectNode(one.firstChild); return text.getClientRects().length; }"
+    assert kind.evaluate(lines) == 1
     tomorrow = datetime.now(ZoneInfo("Europe/Berlin")).date() + timedelta(days=1)
     page.goto(f"{site.url}/reminders/day/?date={tomorrow}")
     page.set_viewport_size({"width": 360, "height": 800})
     entry = page.locator(".entry-main").bounding_box()
     assert entry and entry["width"] > 200
+    on_call = "<p class='on-call'>On call nobody, 22:00 Bea Brandt</p>"
+    page.locator(".day-head").evaluate("(head, shown) => head.insertAdjacentHTML('beforeend', shown)", on_call)
+    day, add = page.locator(".day-head h3").bounding_box(), page.locator(".day-head .add").bounding_box()
+    assert day and add and add["y"] < day["y"] + day["height"]
 
 
 def test_twelve_reminders_stand_on_the_first_screen(page: Page, site: Installation) -> None:

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import timedelta
 from uuid import uuid4
 
 from django.contrib.auth.models import Permission
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from events.kinds.event import EVENT
 from events.models import Effect, Event, Rule
 from events.pure.types import TYPES
-from notifications.models import Notification
+from notifications.models import Delivery, Notification
 from people.models import User
 from tests.db.api.conftest import Api
 from tests.db.events.test_digests import make_digest_rule, send
-from tests.make import happen, make_rule, make_user, signed_in
+from tests.make import happen, make_rule, make_user, signed_in, taken
 from work.engine import runner
 from work.models import Intervention
 
@@ -68,7 +70,13 @@ def test_the_trace_page_is_for_its_owner_and_for_operators(ada: User) -> None:
     chain = uuid4()
     make_rule(ada)
     happen(ada, correlation_id=chain)
-    assert "Big orders" in signed_in(ada).get(f"/trace/{chain}").content.decode()
+    delivery = Delivery.objects.get()
+    taken(delivery.id)
+    delivery.history.update(outcome="delivered", finished_at=timezone.now() + timedelta(seconds=5))
+    page = signed_in(ada).get(f"/trace/{chain}").content.decode()
+    assert "Big orders" in page
+    [whole, axis] = re.findall(r"steps in ([\d.]+)|([\d.]+)&nbsp;s</span></figcaption", page)
+    assert whole[0] == axis[1] and float(whole[0]) >= 5
     assert signed_in(make_user()).get(f"/trace/{chain}").status_code == 404
     staff = make_user(is_staff=True)
     assert signed_in(staff).get(f"/trace/{chain}").status_code == 404
