@@ -22,6 +22,7 @@ LONGEST = 300
 _MOST_WORDS = 6
 # What is no time where a dash joins it to a word, as in "first-aid".
 _FIRST_OF_TWO = {"num", "ord", "half", "quarter", "unit", "month", "weakmonth", "vague"}
+_FUZZY = {"every", "adverb", "weekday", "month", "rel", "part", "plural", "tonight", "over", "weakmonth"}
 _FARTHEST = 14 * 60
 _YEARS = range(1900, 2200)
 # Kinds of words that mean a time in whatever language the rest is.
@@ -43,10 +44,11 @@ _SAMPLES = """5km @daily Asia/Tokyo UTC+1 2026-12-24 10/12 13/13 1/2 31.12.2026 
 class Lexicon:
     """The words of English and of a language, which go before. `foreign` are words of other languages' times.
 
-    `spelling` has a phrase as it is written, by how it is folded.
+    `spelling` has a phrase as it is written, by how it is folded; `fuzzy` are single words that may be misspelt.
     """
 
     phrases: Mapping[tuple[str, ...], Mapping[str, Any]]
+    fuzzy: Mapping[str, Mapping[str, Any]]
     preambles: tuple[str, ...]
     ordinary: frozenset[str]
     foreign: frozenset[str]
@@ -58,9 +60,8 @@ class Lexicon:
 
     def kind_sets(self) -> Iterator[frozenset[str]]:
         """Every set of kinds that a piece can have by itself."""
-        yield from map(frozenset, self.phrases.values())
-        yield from (frozenset(self.kinds(token)) for token in self.token.finditer(_SAMPLES))
-        yield frozenset()
+        tokens = map(self.kinds, self.token.finditer(_SAMPLES))
+        return map(frozenset, [{}, *self.phrases.values(), *tokens])
 
     def kinds(self, token: re.Match[str]) -> Mapping[str, Any]:
         kinds = _of_token(token)
@@ -91,6 +92,7 @@ def lexicon(language: str) -> Lexicon:
     phrases = _phrases(spoken)
     return Lexicon(
         phrases,
+        {word: kinds for (word, *more), kinds in phrases.items() if not more and kinds.keys() & _FUZZY},
         tuple(fold(preamble) for of in data for preamble in of["preambles"]),
         frozenset(fold(" ".join(of["ordinary"] for of in data)).split()),
         frozenset(_foreign(spoken)),

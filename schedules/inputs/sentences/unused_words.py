@@ -24,7 +24,6 @@ _MARKS = {"stop", "and", "dash", "open", "close", "slash", "plus", "near"}
 _MARKS_AROUND = " ,;:–—/-"
 _SHORT = {"am", "weakday", "weakmonth"}
 _SHARES = ("1/2", "1/3", "2/3", "1/4", "3/4")
-_FUZZY = {"every", "adverb", "weekday", "month", "rel", "part", "plural", "tonight", "over", "weakmonth"}
 _LONG = 6
 _SHORTEST = 5
 _ENDING = 3
@@ -185,8 +184,7 @@ def _misspelt(word: str, lexicon: Lexicon) -> str:
     """The word of time that is one letter from this one, or that this one is made of, as "afternoonish"."""
     if len(word) < _SHORTEST - 1 or not word.isalpha() or word in lexicon.ordinary:
         return ""
-    fuzzy = ((one, kinds) for (one, *more), kinds in lexicon.phrases.items() if not more and kinds.keys() & _FUZZY)
-    meant = [one for one, kinds in fuzzy if one != word and _may_mean(word, one, kinds, lexicon)]
+    meant = [one for one, kinds in lexicon.fuzzy.items() if one != word and _may_mean(word, one, kinds, lexicon)]
     return min(meant, key=lambda one: not _is_close(word, one), default="")
 
 

@@ -153,7 +153,7 @@ def test_no_line_of_the_longest_length_takes_many_steps(language: str) -> None:
     """Calls of functions, in Python and in C, are counted instead of time; a usual line takes some thousands."""
     usual = _calls("dentist tomorrow at 9", language)
     for line in HOSTILE:
-        assert _calls(line[:LONGEST], language) < 45 * usual, line
+        assert _calls(line[:LONGEST], language) < 58 * usual, line
 
 
 def test_marks_of_a_line_that_is_far_too_long_are_not_sorted() -> None:
