@@ -76,7 +76,7 @@ def write(
             "id": schedule.id,
             "task_id": schedule.periodic_task_id,
             "task": json.dumps(_TASK | task, default=str),
-            "timing_column": "crontab_id" if timing is None else timing.column,
+            "timing_column": "crontab_id" if timing is None else f"{timing[0]}_id",
             "schedule": json.dumps(_row(schedule), default=str),
             "channels": None if channels is None else column(channel.id for channel in channels),
             "what": str(event.what),

@@ -11,7 +11,6 @@ schedule as beat does, and does nothing when no slot is due.
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -45,13 +44,8 @@ def create_indexes(plan: Sequence[tuple[Any, bool]] = (), **_: Any) -> None:
         change(_INDEXES, None)
 
 
-@dataclass(frozen=True, slots=True)
-class Timing:
-    """The row of a timing, which schedules share: the column that refers to it, its table, its values."""
-
-    column: str
-    table: str
-    values: dict[str, Any]
+Timing = tuple[str, dict[str, Any]]
+"""The kind of a timing's row, which schedules share, such as "crontab", and its values."""
 
 
 def switch(schedules: Sequence[Schedule]) -> None:
@@ -97,13 +91,12 @@ def timing_of(schedule: Schedule) -> Timing | None:
     if schedule.kind == "once":
         # Also if it has passed: an enabled row without a timing stops the stock scheduler.
         instant = rule.next_after(civil.FIRST_INSTANT) or datetime.max.replace(tzinfo=UTC)
-        return Timing("clocked_id", "django_celery_beat_clockedschedule", {"clocked_time": instant})
+        return "clocked", {"clocked_time": instant}
     if schedule.kind == "interval":
-        every = {"every": data["every"], "period": data["unit"]}
-        return Timing("interval_id", "django_celery_beat_intervalschedule", every)
+        return "interval", {"every": data["every"], "period": data["unit"]}
     crontab = _of_cron(rule) if isinstance(rule, Cron) else _crontab(schedule.kind, data)
     crontab["timezone"] = schedule.time_zone
-    return Timing("crontab_id", "django_celery_beat_crontabschedule", crontab)
+    return "crontab", crontab
 
 
 def shared(timing: Timing | None) -> tuple[str, dict[str, Any]]:
@@ -113,14 +106,16 @@ def shared(timing: Timing | None) -> tuple[str, dict[str, Any]]:
     """
     if timing is None:
         return "timing AS (SELECT NULL::int AS id)", {}
-    names, given = ", ".join(timing.values), ", ".join(f"%({name})s" for name in timing.values)
+    kind, values = timing
+    table = f"django_celery_beat_{kind}schedule"
+    names, given = ", ".join(values), ", ".join(f"%({name})s" for name in values)
     statement = (
-        f"found AS (SELECT id FROM {timing.table} WHERE ({names}) = ({given}) ORDER BY id LIMIT 1 FOR KEY SHARE),"  # noqa: S608 - names of columns
-        f" added AS (INSERT INTO {timing.table} ({names})"
+        f"found AS (SELECT id FROM {table} WHERE ({names}) = ({given}) ORDER BY id LIMIT 1 FOR KEY SHARE),"  # noqa: S608 - names of columns
+        f" added AS (INSERT INTO {table} ({names})"
         f" SELECT {given} WHERE NOT EXISTS (SELECT FROM found) RETURNING id),"
         " timing AS (SELECT id FROM found UNION ALL SELECT id FROM added)"
     )
-    return statement, timing.values
+    return statement, values
 
 
 def _of_cron(rule: Cron) -> dict[str, str]:

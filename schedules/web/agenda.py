@@ -77,6 +77,8 @@ def page(request: PersonRequest, view: str) -> HttpResponse:
     shown = {day: _most_wanted(by_day[day], _SHOWN[view], day == today) for day in days}
     on_call = _on_call(user, days, today)
     rows = _rows([entry for entries in shown.values() for entry in entries], user, now)
+    undone = Schedule.objects.for_user(user).filter(next_fire_at=None, state=Schedule.State.AWAITING)
+    awaiting = list(undone.order_by("-id")[: _AWAITING + 1])
     context = {
         "view": view,
         "chosen": chosen,
@@ -102,7 +104,8 @@ def page(request: PersonRequest, view: str) -> HttpResponse:
         "is_empty": not any(by_day.values()) and not on_call,
         "left_out": [(one, civil.local(user.zone, one.next_fire_at or now)) for one in ahead.left_out[:_NAMED]],
         "others": max(0, len(ahead.left_out) - _NAMED) + ahead.unread,
-        **_awaiting(user),
+        "awaiting": awaiting[:_AWAITING],
+        "awaiting_more": len(awaiting) > _AWAITING,
         **_moved(request),
         **quick.context(request),
     }
@@ -156,13 +159,6 @@ def _arrived(notifications: Iterable[UUID]) -> set[UUID]:
     """Those that went out on a channel; what was only written to a folder did not."""
     delivered = Delivery.objects.filter(notification_id__in=list(notifications), state=Delivery.State.DELIVERED)
     return set(delivered.exclude(reason_code=DeliveryCode.SAVED).values_list("notification_id", flat=True))
-
-
-def _awaiting(user: User) -> dict[str, object]:
-    """The reminders that have no next time before they are done."""
-    rows = Schedule.objects.for_user(user).filter(next_fire_at=None, state=Schedule.State.AWAITING)
-    awaiting = list(rows.order_by("-id")[: _AWAITING + 1])
-    return {"awaiting": awaiting[:_AWAITING], "awaiting_more": len(awaiting) > _AWAITING}
 
 
 def _moved(request: PersonRequest) -> dict[str, object]:
