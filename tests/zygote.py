@@ -22,7 +22,7 @@ from demo.child import Child, die_with_parent
 
 _PROGRAMS = ("celery", "uvicorn")
 # Variables that are read beside those of all settings.
-_FIXED = ("CARILLON_VAR", "DJANGO_SETTINGS_MODULE", "FAULTS_MUTATION")
+_FIXED = ("DJANGO_SETTINGS_MODULE", "FAULTS_MUTATION")
 # Settings of which the imports keep nothing but a sentence in the API's document, or that `_become` hands on.
 _READ_AGAIN = (
     *("API_REQUESTS_PER_MINUTE", "CELERY_TASK_SOFT_TIME_LIMIT", "CELERY_TASK_TIME_LIMIT", "DATABASES"),
@@ -170,11 +170,13 @@ def _become(command: list[str], environment: dict[str, str]) -> None:
     from django.core.cache import caches
     from django.db import connections
 
+    from common import probe
     from common.database import fault_points
     from config.celery import app
     from events import flows
 
-    importlib.reload(fault_points)
+    for module in (fault_points, probe):
+        importlib.reload(module)
     for name in dict.fromkeys(("config.settings", os.environ["DJANGO_SETTINGS_MODULE"])):
         importlib.reload(importlib.import_module(name))
     own = Settings(os.environ["DJANGO_SETTINGS_MODULE"])
