@@ -9,7 +9,6 @@ from datetime import timedelta
 
 import pytest
 from django.db import transaction
-from django.template.base import NodeList
 from django.test import Client
 from django_celery_results.models import TaskResult
 
@@ -40,12 +39,6 @@ def quick(db: None, watched: lock_order.Transaction, monkeypatch: pytest.MonkeyP
     watched.depth = 0
     monkeypatch.setattr(check_now, "WAIT", 0.0)
     monkeypatch.setattr(security_log, "counts", security_log._Counts())
-
-
-@pytest.fixture
-def unrendered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pages have no text: for tests of all pages that look at statuses, contexts and addresses only."""
-    monkeypatch.setattr(NodeList, "render", lambda *_: "")
 
 
 @pytest.fixture

@@ -65,7 +65,6 @@ def test_the_list_of_what_is_open_names_only_what_there_is() -> None:
     assert set(OPEN) <= {url.name for url in URLS}
 
 
-@pytest.mark.usefixtures("unrendered")
 def test_a_stranger_gets_404_where_the_owner_gets_an_answer(browser: Client, ada: User, stranger: Client) -> None:
     values, wrong = values_of(ada), []
     for url in OF_SOMEBODY:
@@ -82,7 +81,6 @@ def test_a_stranger_gets_404_where_the_owner_gets_an_answer(browser: Client, ada
     assert len(OF_SOMEBODY) > 30
 
 
-@pytest.mark.usefixtures("unrendered")
 def test_somebody_signed_out_is_led_to_sign_in(client: Client, ada: User) -> None:
     values, wrong = values_of(ada), []
     for url in PRIVATE:

@@ -189,7 +189,6 @@ def owned_by(team: User) -> dict[str, object]:
 ABOUT_THE_PERSON = {"account_email", "mfa_index", "people:activity", "people:account-delete"}
 
 
-@pytest.mark.usefixtures("unrendered")
 def test_pages_about_the_person_never_see_the_team(ada: User, team: User) -> None:
     values, browser, seen = owned_by(team), acting(ada, team), {}
     for url in every_url():
@@ -258,7 +257,6 @@ def test_a_viewers_token_shows_no_secret_address(ada: User, team: User, client: 
     ] * 5
 
 
-@pytest.mark.usefixtures("unrendered")
 def test_a_former_member_and_a_stranger_reach_nothing_of_a_team(ada: User, team: User, settings: Settings) -> None:
     settings.API_REQUESTS_PER_MINUTE = 0
     member, values, wrong = join(team), owned_by(team) | {"team_id": team.pk}, []
