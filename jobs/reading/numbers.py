@@ -187,9 +187,7 @@ def read(text: str, mark: str = "", language: str = "") -> Reading | None:
 
     `mark`: the decimal mark "." or ",", "" to find it out. `language`: of the page, such as "de" or "de-ch".
     """
-    text = _in_ascii(text)
-    for word, meant in _POWERS_OF_LANGUAGES.get(language[:2], {}).items():
-        text = re.sub(rf"(?<=[0-9])\s?{word}(?!\w)\.?", meant, text)
+    text = _in_ascii(text, language)
     result, unit = _find(text)
     if result is None or len(result["digits"]) > _LONGEST:
         return None
@@ -287,8 +285,11 @@ def _mark_for(marks: Mapping[str, str], name: str) -> str:
     return next((mark for mark, names in marks.items() if name in names.split()), "")
 
 
-def _in_ascii(text: str) -> str:
-    """Digits of other scripts, and the spaces and marks between digits, as ASCII has them; "1299.00" for "1.299,-"."""
+def _in_ascii(text: str, language: str) -> str:
+    """Digits of other scripts, and the spaces and marks between digits, as ASCII has them; "1299.00" for "1.299,-".
+
+    The language's words for powers of ten stand as M, bn or trn behind their number.
+    """
     text = _TENTH.sub("90", _MIDDLE.sub(".", text))
     text = _RAISED.sub(lambda match: "." + unicodedata.normalize("NFKC", match[1]), text)
     text = _HALVES.sub(lambda match: f"{int(match[1] or 0) + unicodedata.numeric(match[2])}", text)
@@ -298,7 +299,10 @@ def _in_ascii(text: str) -> str:
     text = _SIGN.sub(r"\2\1", _APART.sub(_joined, _NO_WHOLE.sub("0", text)))
     text = _MILLIONS.sub(r"\1M", _BILLIONS.sub(lambda match: f"{match[1]}{'trn' if match[2] else 'bn'}", text))
     text = _MYRIADS.sub(_of_myriads, _THOUSANDS.sub(r"\g<1>000", text))
-    return _DASHED.sub(lambda match: f"{re.sub('[^0-9]', '', match[1])}.00", text)
+    text = _DASHED.sub(lambda match: f"{re.sub('[^0-9]', '', match[1])}.00", text)
+    for word, meant in _POWERS_OF_LANGUAGES.get(language[:2], {}).items():
+        text = re.sub(rf"(?<=[0-9])\s?{word}(?!\w)\.?", meant, text)
+    return text
 
 
 def _joined(match: re.Match[str]) -> str:

@@ -92,7 +92,7 @@ def lexicon(language: str) -> Lexicon:
     phrases = _phrases(spoken)
     return Lexicon(
         phrases,
-        {word: kinds for (word, *more), kinds in phrases.items() if not more and kinds.keys() & _FUZZY},
+        _fuzzy(phrases),
         tuple(fold(preamble) for of in data for preamble in of["preambles"]),
         frozenset(fold(" ".join(of["ordinary"] for of in data)).split()),
         frozenset(_foreign(spoken)),
@@ -120,6 +120,10 @@ def _phrases(spoken: Iterable[str]) -> Mapping[tuple[str, ...], Mapping[str, Any
             # "am" of German is not that of "9 am".
             phrases[key] = kinds if key == ("am",) else phrases.get(key, {}) | kinds
     return phrases
+
+
+def _fuzzy(phrases: Mapping[tuple[str, ...], Mapping[str, Any]]) -> Mapping[str, Mapping[str, Any]]:
+    return {word: kinds for (word, *more), kinds in phrases.items() if not more and kinds.keys() & _FUZZY}
 
 
 def _foreign(spoken: Collection[str]) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import timedelta
+from datetime import date, datetime, timedelta
 from functools import cache
 from itertools import takewhile
 from typing import TYPE_CHECKING
@@ -52,12 +52,16 @@ def _refusal(code: str, at: int, sentence: Sentence) -> NotUnderstood:
     if code == "amount" and (bare := _bare(sentence.pieces[at - 1])):
         return _amount(sentence.pieces[at - 1], bare, piece, sentence)
     last = after[0] if after and piece.kinds.keys() & {"every", "near", "except"} else piece
-    dates = sorted({day.next(sentence.now) for day in piece.kinds["slashed"]}) if code == "slashes" else []
-    if code == "idiom":
-        dates = [sentence.now.date() + timedelta(days=piece.kinds["idiom"] - less) for less in (1, 0)]
-    choices = [(words.day(one), one) for one in dates if one >= sentence.now.date()]
+    choices = [(words.day(one), one) for one in _dates(code, piece, sentence.now) if one >= sentence.now.date()]
     text = sentence.line[piece.start : last.end]
     return sentence.which(code, replace(piece, end=last.end, text=text), choices)
+
+
+def _dates(code: str, piece: Piece, now: datetime) -> list[date]:
+    """Both dates that a piece may mean."""
+    if code == "idiom":
+        return [now.date() + timedelta(days=piece.kinds["idiom"] - less) for less in (1, 0)]
+    return sorted({day.next(now) for day in piece.kinds["slashed"]}) if code == "slashes" else []
 
 
 def _amount(time: Piece, bare: re.Match[str], counted: Piece, sentence: Sentence) -> NotUnderstood:
