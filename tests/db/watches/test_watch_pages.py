@@ -41,7 +41,7 @@ def test_one_is_created_pinged_and_shown(browser: Client, ada: User) -> None:
         "curl",
         "exit code 7",
         "&lt;b&gt;no space left",
-        "The first 100000 bytes are stored",
+        "The first 100,000 bytes are stored",
         "failed",
     ):
         assert text in page

@@ -202,7 +202,7 @@ def test_a_beat_that_dies_before_its_commit_has_told_nothing_and_the_next_tells_
         lines() as (database, broker),
         running_beat(database, broker, tmp_path / "log", CARILLON_FAULT_POINTS=str(tmp_path)) as beat,
     ):
-        assert beat.wait(timeout=180) == -signal.SIGKILL
+        wait_until(lambda: beat.exit_status() == -signal.SIGKILL)
         assert not Event.objects.exists()
         assert Watch.objects.filter(state="up").count() == 3
         assert notices.record_due() == 3

@@ -156,7 +156,7 @@ def test_a_provider_that_raises_settles_without_its_words(channel: Channel, monk
             {"disabled_at": timezone.now(), **disabled("gone")},
             "disabled: gone",
         ),
-        ({"verified_at": None}, "not been verified"),
+        ({"verified_at": None}, "not confirmed yet"),
     ],
 )
 def test_an_unusable_channel_gets_nothing_and_the_row_says_why(
