@@ -210,11 +210,12 @@ def _in_html(selector: str, page: str) -> str | None:
     One inside a template counts where no other matches.
     """
     path, attribute = compiled(selector)
-    if _IS_XML.match(page):
+    if is_xml := _IS_XML.match(page):
         page = _CDATA.sub(lambda match: html.escape(match[1]), page)
     if (root := plain.tree(page)) is None:
         return None
-    _correct(root)
+    if not is_xml:
+        _correct(root)
     if not (elements := path(root)):
         return None
     element = next((one for one in elements if next(one.iterancestors(*_NOT_FOUND), None) is None), elements[0])
