@@ -44,9 +44,9 @@ _POWERS_OF_LANGUAGES = {
     **{language: {"mil mil\\w+": "bn", "mil": "k"} for language in ("es", "ca", "gl")},
     **{language: {"mil": "M", "bil": "trn"} for language in ("cs", "sk", "ro", "hr", "sl", "sr", "bs")},
     **{"de": {"Billion": "trn"}, "fr": {"billions": "trn", "Mds?": "bn"}, "ms": {"bilion": "bn"}},
-    **{"id": {"M": "bn", "jt": "M", "rb": "k", "T": "trn"}, "pt": {"mil": "k", "mi": "M", "bi": "bn", "tri": "trn"}},
+    **{"id": {"M": "bn", "jt": "M", "rb": "k", "T(?!-)": "trn"}, "vi": {"nghìn tỷ": "trn", "tr": "M"}},
     **{"sv": {"mdr": "bn", "mn": "M", "tn": "k"}, "tr": {"bin": "k", "Mn": "M", "Mr": "bn"}},
-    **{"vi": {"nghìn tỷ": "trn", "tr": "M"}},
+    **{"pt": {"mil": "k", "mi": "M", "bi": "bn", "tri": "trn"}},
 }
 _MINUS = "[-\u2212\u2013]"
 _NUMBER = re.compile(
@@ -86,10 +86,11 @@ _CENTS = re.compile(
 )
 # "12 руб. 50 коп."
 _TWO_UNITS = re.compile(
-    r"(?<=[0-9])(\s?(?:руб\.?|₽|грн\.?|₴|zł|€|Euro|kr\.?))\s([0-9]{2})\s?(?:коп|gr|[Cc]ents?|öre|øre)(?!\w)"
+    r"(?<![0-9.,])([0-9]+(?:[.,][0-9]{3})*)(\s?(?:руб\.?|₽|грн\.?|₴|zł|€|Euro|kr\.?))\s([0-9]{2})"
+    r"\s?(?:коп|gr|[Cc]ents?|öre|øre)(?!\w)"
 )
 _COLON = re.compile(r"(?<=[0-9]):([0-9]{2})(?=\s?(?:kr|SEK)\b(?!\s?[0-9]))")
-_BILLIONS = re.compile(r"([€$£¥]\s?[0-9][0-9.,]*)\s?(?:[bB]n?|(Tn?|tn))(?!\w)")
+_BILLIONS = re.compile(r"([€$£¥]\s?[0-9][0-9.,]*)\s?(?:[bB]n?|(T(?!-)n?|tn))(?!\w)")
 _MILLIONS = re.compile(r"([€$£¥]\s?[0-9][0-9.,]*)\s?[mM]{1,2}n?(?!\w)|(?<=[0-9])\s?m(?=\s?[€$£¥])")
 # East Asia's groups of four digits: "1億2,800万円", "1만 2,345원", "1.2万", "3万5千円".
 _THOUSANDS = re.compile("(?<![0-9.,])([0-9])[千천](?=[円元원])")
@@ -160,7 +161,7 @@ _IN_A_NAME = re.compile(
     r"|(?<=[A-Za-z])[0-9]+[A-Za-z]|[0-9]+:\s+[0-9]"
 )
 _DATE = re.compile(
-    r"(?<![0-9.,])(?:[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{1,2}([./])[0-9]{1,2}\1[0-9]{2,4}|[0-9]{1,2}/[0-9]{4}"
+    r"(?<![0-9.,])(?:[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{1,2}([./])[0-9]{1,2}\1[0-9]{2,4}|[0-9]{1,2}/(?:19|20)[0-9]{2}"
     r"|[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?)"
     r"(?![0-9])"
 )
@@ -295,7 +296,7 @@ def _in_ascii(text: str, language: str) -> str:
     text = _HALVES.sub(lambda match: f"{int(match[1] or 0) + unicodedata.numeric(match[2])}", text)
     letters = (letter for letter in text.translate(_OTHERS) if unicodedata.category(letter)[0] != "M")
     text = "".join(str(unicodedata.decimal(letter, letter)) for letter in letters)
-    text = _CENTS.sub(_joined, _COLON.sub(r".\1", _TWO_UNITS.sub(r".\2\1", _SPACED.sub(r"\1\2", text))))
+    text = _CENTS.sub(_joined, _COLON.sub(r".\1", _TWO_UNITS.sub(_joined, _SPACED.sub(r"\1\2", text))))
     text = _SIGN.sub(r"\2\1", _APART.sub(_joined, _NO_WHOLE.sub("0", text)))
     text = _MILLIONS.sub(r"\1M", _BILLIONS.sub(lambda match: f"{match[1]}{'trn' if match[2] else 'bn'}", text))
     text = _MYRIADS.sub(_of_myriads, _THOUSANDS.sub(r"\g<1>000", text))
@@ -312,8 +313,8 @@ def _joined(match: re.Match[str]) -> str:
 
 
 def _of_myriads(match: re.Match[str]) -> str:
-    parts = re.findall(rf"({_AMOUNT})\s?({_MYRIAD_UNIT})?", match[0].replace(",", ""))
-    return f"{sum(Decimal(part).scaleb(_MYRIAD.get(unit, 0)) for part, unit in parts):.0f}"
+    parts = re.findall(rf"({_AMOUNT})\s?({_MYRIAD_UNIT})?", match[0])
+    return f"{sum(Decimal(part.replace(',', '')).scaleb(_MYRIAD.get(unit, 0)) for part, unit in parts):.0f}"
 
 
 def _decimal(match: re.Match[str], mark: str) -> Decimal | None:
@@ -330,7 +331,7 @@ def _decimal(match: re.Match[str], mark: str) -> Decimal | None:
 
 def _power(times: str) -> int:
     words = (power for power, word in _POWERS if re.fullmatch(rf"{word}\.?", times))
-    return _POWER_SIGNS.get(times.replace("K", "k"), 0) or next(words, 0)
+    return _POWER_SIGNS.get(times.replace("K", "k").rstrip("."), 0) or next(words, 0)
 
 
 def _own_mark(digits: str) -> str:
