@@ -325,7 +325,8 @@ ACTIONS: Mapping[str, Callable[..., Any]] = {
     "next_year": lambda today: today.year + 1,
     "weeks_on": lambda lengths, since, today: (
         _shifted(lengths, since, 1, today)
-        if all((number % 7, unit) == (0, "days") or unit == "weeks" for number, unit in lengths)
+        if (since.weekdays or since.exact)
+        and all(unit == "weeks" or (unit == "days" and number % 7 == 0) for number, unit in lengths)
         else None
     ),
     "next_workday": lambda today: _shifted([(1, "workdays")], Day(exact=today), 1, today),
