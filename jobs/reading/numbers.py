@@ -90,7 +90,7 @@ _TWO_UNITS = re.compile(
     r"\s?(?:коп|gr|[Cc]ents?|öre|øre)(?!\w)"
 )
 _COLON = re.compile(r"(?<=[0-9]):([0-9]{2})(?=\s?(?:kr|SEK)\b(?!\s?[0-9]))")
-_BILLIONS = re.compile(r"([€$£¥]\s?[0-9][0-9.,]*)\s?(?:[bB]n?|(T(?!-)n?|tn))(?!\w)")
+_BILLIONS = re.compile(r"([€$£¥]\s?[0-9][0-9.,]*)\s?(?:[bB](?!-[A-Z])n?|(T(?!-)n?|tn))(?!\w)")
 _MILLIONS = re.compile(r"([€$£¥]\s?[0-9][0-9.,]*)\s?[mM]{1,2}n?(?!\w)|(?<=[0-9])\s?m(?=\s?[€$£¥])")
 # East Asia's groups of four digits: "1億2,800万円", "1만 2,345원", "1.2万", "3万5千円".
 _THOUSANDS = re.compile("(?<![0-9.,])([0-9])[千천](?=[円元원])")

@@ -246,6 +246,8 @@ def test_prices_of_many_countries_are_read(text: str, language: str, amount: str
         ("₹2.5 Cr", "", "25000000", None),
         ("₹2.5 Cr.", "", "25000000", None),
         ("$25 T-Shirt", "en", "25", None),
+        ("€25 B-Ware", "de", "25", None),
+        ("$3B-plus", "en", "3000000000", None),
         ("Rp 50.000 T-Shirt", "id", "50000", None),
         ("₹50 Lakhs", "", "5000000", None),
         ("$3.2 trillion", "en", "3200000000000", None),
