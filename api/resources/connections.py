@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from api.protocol import paging, versions
 from api.protocol.access import ApiRequest, Bearer
-from api.protocol.answers import documents, fields_of, of
+from api.protocol.answers import documents, of
 from api.protocol.fields import FewNames, FormBody, Instant, Partial, Replacement, Search, limited
 from api.protocol.idempotency import HEADER
 from api.protocol.problems import conflict, require_unchanged, require_valid, too_many_checks
@@ -123,15 +123,10 @@ def change_connection(request: ApiRequest, connection_id: UUID, body: Connection
     refuse_unknown(body, fields, kind.form.base_fields)
     typed = changed_fields(kind.form_initial(result.readable_destination()), fields)
     label = body.label if "label" in body.model_fields_set else result.label
-    if (
-        not body.wrong
-        and label == result.label
-        and fields.items() <= fields_of(ConnectionDocument, result)["fields"].items()
-    ):
+    if not body.wrong and label == result.label and fields.items() <= _fields(result).items():
         return versions.show(ConnectionDocument, result)
-    return versions.show(
-        ConnectionDocument, _save(body, ConnectionForm(request.auth.user, kind, {**typed, "label": label}, result))
-    )
+    form = ConnectionForm(request.auth.user, kind, {**typed, "label": label}, result)
+    return versions.show(ConnectionDocument, _save(body, form))
 
 
 @router.delete("/{uuid:connection_id}", response={204: None}, summary="Remove a connection")

@@ -34,8 +34,8 @@ def typed(request: PersonRequest) -> HttpResponse:
     checked = None
     if form.job is not None and not problems:
         wanted = form.typed_schedule()
-        known = schedule is not None and editing.asks_the_same(wanted, schedule)
-        checked = checks.check_now(request.user, wanted, schedule.id if schedule and known else None)
+        origin_id = schedule.id if schedule and editing.asks_the_same(wanted, schedule) else None
+        checked = checks.check_now(request.user, wanted, origin_id)
     form.show_errors_of([name for name in form.errors if form.is_of_job(name)])
     return _page(request, form, schedule, checked=checked, problems=problems)
 
