@@ -26,5 +26,6 @@ def shown_in(place: Any, field: str | None = None) -> Iterator[None]:
 
 
 def problem(status: int, detail: str, code: str, **headers: str) -> JsonResponse:
+    """An error for a program: a problem document (RFC 9457)."""
     document = {"title": HTTPStatus(status).phrase, "status": status, "code": code, "detail": detail}
     return JsonResponse(document, status=status, content_type="application/problem+json", headers=headers)

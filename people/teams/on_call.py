@@ -39,7 +39,7 @@ def who(rota: Rota, at: datetime) -> list[int]:
     return list(dict.fromkeys(people))
 
 
-def asked(rota: Rota, begins: datetime, ends: datetime) -> list[tuple[datetime, list[int]]]:
+def plan(rota: Rota, begins: datetime, ends: datetime) -> list[tuple[datetime, list[int]]]:
     """From when (UTC) which people are asked, between two aware instants."""
     changes: list[tuple[datetime, list[int]]] = []
     for edge in sorted(one.astimezone(UTC) for one in _edges(rota, begins, ends) if begins <= one < ends):
@@ -85,7 +85,7 @@ def shifts(team: User, begins: datetime, ends: datetime) -> list[Shift]:
     """The members who are asked first between two aware instants, in order; [] without one. Four statements."""
     if not ((rota := rota_of(team)).turns or rota.overrides):
         return []
-    firsts = [next(group) for _, group in groupby(asked(rota, begins, ends), key=lambda shift: shift[1][:1])]
+    firsts = [next(group) for _, group in groupby(plan(rota, begins, ends), key=lambda shift: shift[1][:1])]
     members = Membership.objects.select_related("person").filter(team=team)
     names = {one.person_id: one.person.get_full_name() for one in members}
     edges = [*(start for start, _ in firsts[1:]), ends]

@@ -156,7 +156,7 @@ def on_call(request: PersonRequest, team_id: int) -> HttpResponse:
 def _coming(team: User, now: datetime) -> dict[str, object]:
     names = {member.person_id: member.person.get_full_name() for member in teams.members(team)}
     rota = on_call_rows.rota_of(team)
-    coming = on_call_rows.asked(rota, now, now + timedelta(days=14)) if rota.turns or rota.overrides else []
+    coming = on_call_rows.plan(rota, now, now + timedelta(days=14)) if rota.turns or rota.overrides else []
     return {
         "overrides": CallOverride.objects.filter(member__team=team, ends_at__gt=now),
         "coming": [(begins, [names[key] for key in people if key in names]) for begins, people in coming],

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from people.models import CallOverride, Membership, OnCall
-from people.teams.on_call import Rota, asked, who
+from people.teams.on_call import Rota, plan, who
 
 BERLIN, AUCKLAND = ZoneInfo("Europe/Berlin"), ZoneInfo("Pacific/Auckland")
 ADA, BOB, EVE = 1, 2, 3
@@ -93,7 +93,7 @@ def test_who_is_on_call(case: str) -> None:
 @pytest.mark.parametrize("rota", [SPRING, AUTUMN, OUT], ids=["handover in spring", "in autumn", "by times"])
 def test_the_plan_says_of_each_moment_of_a_clock_change_who_is_asked(night: str, rota: Rota) -> None:
     begins = at(night).astimezone(UTC)
-    planned = asked(rota, begins, begins + timedelta(hours=8))
+    planned = plan(rota, begins, begins + timedelta(hours=8))
     for minutes in range(0, 8 * 60, 5):
         moment = begins + timedelta(minutes=minutes)
         assert [people for edge, people in planned if edge <= moment][-1] == who(rota, moment)
