@@ -21,7 +21,7 @@ LONGEST = 300
 """Of a line, in characters."""
 _MOST_WORDS = 6
 # What is no time where a dash joins it to a word, as in "first-aid".
-_FIRST_OF_TWO = {"num", "ord", "half", "quarter", "unit", "month", "weakmonth", "vague"}
+_FIRST_OF_TWO = {"num", "ord", "half", "quarter", "unit", "vague"}
 _FUZZY = {"every", "adverb", "weekday", "month", "rel", "part", "plural", "tonight", "over", "weakmonth"}
 _FARTHEST = 14 * 60
 _YEARS = range(1900, 2200)
@@ -224,7 +224,7 @@ def pieces(line: str, language: str) -> list[Piece]:
         if kinds is None or (length == 1 and token.lastgroup not in ("word", "symbol")):
             kinds = words.kinds(token)
         start = token.start()
-        if length == 1 and token.lastgroup in ("number", "word") and _is_code(made, start, kinds):
+        while length == 1 and token.lastgroup in ("number", "word") and _is_code(made, start, kinds):
             start, kinds = made[-2].start, {}
             made = made[:-2]
         if made and length == 1 and token.lastgroup == "word" and made[-1].end == start and "num" in made[-1].kinds:
