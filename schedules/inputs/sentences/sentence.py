@@ -182,10 +182,7 @@ class Sentence:
     def _resolve_step(self) -> None:
         """A day that repeats has its own step; else an adverb says one, such as "monthly"."""
         day = self.day or Day()
-        is_often = day.is_workweek or (len(day.weekdays) > 1 and "/" in self.spans["day"].text)
-        has_more = self.times or self.hours or self.part or self.starts or self.ends
-        if is_often and (has_more or any("length" in piece.kinds for piece in self.pieces)):
-            # "Tue/Thu 7pm"; "Fri/Sat" is a choice
+        if self._is_often(day):
             self.day = day = replace(day, weekdays=day.all_weekdays, until=None, repeats=True)
         adverbs = [piece for piece in self.pieces if "adverb" in piece.kinds]
         if adverbs and self._is_of_weekdays(adverbs[0].kinds["adverb"], day):
@@ -200,6 +197,13 @@ class Sentence:
             self.every = (1, "days")
         if self.every and self.every[1] == "quarters":
             self.is_quarterly, self.every = True, (3 * self.every[0], "months")
+
+    def _is_often(self, day: Day) -> bool:
+        """ "Mon-Fri in May", "Tue/Thu 7pm"; "holiday Mon-Fri" may be a span, and "Fri/Sat" is a choice."""
+        kinds = {kind for piece in self.pieces for kind in piece.kinds}
+        if "length" in kinds or any((self.times, self.hours, self.part, self.starts, self.ends)):
+            return day.is_workweek or (len(day.weekdays) > 1 and "/" in self.spans["day"].text)
+        return day.is_workweek and ("count" in kinds or any((self.within, self.without, self.early)))
 
     def _use_adverb(self, adverb: Piece) -> None:
         if self.every not in (None, (1, "weeks"), adverb.kinds["adverb"]):
