@@ -100,10 +100,10 @@ def site(processes: Installation) -> Installation:
 
 
 @contextmanager
-def opened(browser: Browser, width: int, **options: str) -> Iterator[Page]:
+def opened(browser: Browser, width: int, **options: Any) -> Iterator[Page]:
     """A page of a browser that nobody has used, in a zone that is not the server's."""
     options = {"locale": "en-GB", "timezone_id": "Europe/Berlin"} | options
-    context = browser.new_context(viewport={"width": width, "height": 800}, **options)  # type: ignore[arg-type]
+    context = browser.new_context(viewport={"width": width, "height": 800}, **options)
     context.set_default_timeout(PATIENCE)
     yield context.new_page()
     context.close()
@@ -111,19 +111,20 @@ def opened(browser: Browser, width: int, **options: str) -> Iterator[Page]:
 
 @contextmanager
 def watched(page: Any) -> Iterator[Page]:
-    """Fails if the pages that it shows complained."""
+    """Fails if it, or another tab of its browser, complained of a page."""
     complaints: list[str] = []
     listeners: dict[str, Callable[[Any], None]] = {
         "console": lambda said: complaints.append(said.text) if complains(said) else None,
-        "pageerror": lambda error: complaints.append(str(error)),
+        "weberror": lambda found: complaints.append(str(found.error)),
         "response": lambda answer: complaints.append(answer.url) if answer.status >= 400 else None,
         "requestfailed": lambda lost: complaints.append(f"{lost.url} {lost.failure}") if failed(lost) else None,
     }
     for event, listener in listeners.items():
-        page.on(event, listener)
+        page.context.on(event, listener)
     yield page
+    page.context.cookies()  # meanwhile it says what it has said
     for event, listener in listeners.items():
-        page.remove_listener(event, listener)
+        page.context.remove_listener(event, listener)
     assert complaints == []
 
 

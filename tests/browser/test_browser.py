@@ -13,7 +13,7 @@ from demo import codes
 from demo.installation import Installation, wait_until
 from demo.receivers import SMTPReceiver
 from tests.browser.axe import WIDTHS
-from tests.browser.conftest import fits
+from tests.browser.conftest import fits, opened, watched
 from tests.browser.hands import Keyboard
 from tests.browser.test_channels import sign_up
 
@@ -97,17 +97,15 @@ _MISSED = """() => [...document.querySelectorAll(
 
 
 def test_a_finger_meets_what_it_presses(browser: Browser, site: Installation) -> None:
-    context = browser.new_context(viewport={"width": 360, "height": 800}, has_touch=True, is_mobile=True)
-    page = context.new_page()
-    sign_up(page, site, "finger@example.org")
-    page.goto(f"{site.url}/reminders/")
-    page.get_by_label("Quick add").get_by_role("textbox").fill("water the plants every day 9:00")
-    page.keyboard.press("Enter")
-    expect(page.locator("#reminders .row")).to_have_count(1)
-    for path in ("/reminders/", "/reminders/week/", "/reminders/new/", "/channels/"):
-        page.goto(site.url + path)
-        assert page.evaluate(_MISSED) == [], path
-    context.close()
+    with opened(browser, 360, has_touch=True, is_mobile=True) as page, watched(page):
+        sign_up(page, site, "finger@example.org")
+        page.goto(f"{site.url}/reminders/")
+        page.get_by_label("Quick add").get_by_role("textbox").fill("water the plants every day 9:00")
+        page.keyboard.press("Enter")
+        expect(page.locator("#reminders .row")).to_have_count(1)
+        for path in ("/reminders/", "/reminders/week/", "/reminders/new/", "/channels/"):
+            page.goto(site.url + path)
+            assert page.evaluate(_MISSED) == [], path
 
 
 def in_berlin(ahead: timedelta) -> datetime:
