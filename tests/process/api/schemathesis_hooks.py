@@ -18,7 +18,7 @@ from schemathesis.specs.openapi.checks import use_after_free
 # {"path": {"schedule_id": [ids], …}, "channel_ids": [ids]}
 _THERE = json.loads(os.environ["SCHEMATHESIS_ROWS"])
 _chance = random.Random(int(os.environ["SCHEMATHESIS_SEED"]))
-_sent: set[tuple[str | None, ...]] = set()
+_sent: set[tuple[object, ...]] = set()
 _VALID = {
     "timing": {"weekly": {"days": [0, 3], "time": "09:00"}},
     "time_zone": "Europe/Berlin",
@@ -105,8 +105,8 @@ def filter_case(_context: Any, case: Any) -> bool:
             return bool(case.operation.body)  # nobody reads it of a request without a body
         case ParameterLocation.HEADER | ParameterLocation.QUERY if part.scenario is CoverageScenario.INCORRECT_TYPE:
             return _is_first(case.operation.label, part.parameter)  # all is text there, too
-        case None if part.scenario is CoverageScenario.UNSPECIFIED_HTTP_METHOD:  # which the path decides
-            return _is_first(case.operation.path)
+        case None if part.scenario is CoverageScenario.UNSPECIFIED_HTTP_METHOD:  # the path decides; OPTIONS names all
+            return _is_first(case.operation.path, case.method == "OPTIONS")
         case ParameterLocation.HEADER if part.scenario is CoverageScenario.OBJECT_UNEXPECTED_PROPERTIES:
             return False
         case ParameterLocation.HEADER if part.parameter == "Idempotency-Key" and not is_wrong:
@@ -115,7 +115,7 @@ def filter_case(_context: Any, case: Any) -> bool:
     return not (is_wrong and part.description.startswith(f"{part.parameter}: "))
 
 
-def _is_first(*names: str | None) -> bool:
+def _is_first(*names: object) -> bool:
     """Whether it is not yet called with these."""
     return names not in _sent and not _sent.add(names)  # type: ignore[func-returns-value]
 
