@@ -71,3 +71,4 @@ def test_the_first_message_loads_nothing_and_the_first_that_finds_nobody_neither
             assert sent(worker, hook.port, pushes.port) == {"Delivered"}
             servers.close()
             assert sent(worker, closed_port(), closed_port()) == {"Retryable"}
+    assert worker.returncode == 0

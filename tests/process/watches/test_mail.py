@@ -93,7 +93,7 @@ def test_a_mail_is_a_ping_once_it_is_answered(ada: User) -> None:
         database.mend()
         wait_until(lambda: send(port, address(watch), mail) == 250)
         assert watch.pings.count() == 3
-        assert str(watch.token) not in "".join(lines)
+    assert str(watch.token) not in "".join(lines)
     database.cut()
 
 
