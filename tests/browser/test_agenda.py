@@ -40,8 +40,7 @@ def add(page: Page, title: str) -> None:
 @pytest.mark.parametrize("page", [1280], indirect=True, ids=["1280px"])
 def test_a_reminder_is_dragged_to_another_day_and_back(page: Page, site: Installation) -> None:
     sign_up(page, site, "dora@example.org")
-    page.goto(f"{site.url}/reminders/")
-    page.get_by_role("navigation", name="Reminders").get_by_role("link", name="Month").click()
+    page.goto(f"{site.url}/reminders/month/?date={TODAY}")
     page.get_by_role("link", name="Next").click()
     expect(page.get_by_role("heading", level=2)).to_have_text(f"{NEXT:%B %Y}")
     accessible(page)

@@ -32,10 +32,10 @@ def test_no_word_of_the_navigation_and_of_buttons_is_broken_or_off_the_screen(
     )
     site.rows(disable, person["id"])
     page.goto(f"{site.url}/reminders/")
-    page.evaluate("showUnread(4)")
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 800})
-        assert page.evaluate(_BROKEN) == [], width
+        # At once, for what the server says next hides the number.
+        assert page.evaluate(f"showUnread(4) ?? ({_BROKEN})()") == [], width
 
 
 # The words of links and buttons that are in more than one line, or beyond an edge.
