@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 _MOST_EXPANDED = 500
 _AHEAD = timedelta(days=5 * 366)
 _SHORTEST = 28
-# The dates of others, written out from their start, may take longer than the whole file.
+# The dates of others without a count, written out from their start, may take longer than the whole file.
 _COARSE = ("DAILY", "WEEKLY", "MONTHLY", "YEARLY")
 _OF_THE_DAY = ("BYHOUR", "BYMINUTE", "BYSECOND")
 _MOST_COUNTED = 10_000
@@ -47,7 +47,9 @@ def plain(
             del parts["BYSECOND"]
         text = ";".join(f"{name}={value}" for name, value in parts.items())
         needs_help = parts.keys() & {"BYWEEKNO", "BYEASTER", "BYSECOND"} or {"COUNT", "UNTIL"} <= parts.keys()
-        (to_expand if needs_help and parts.get("FREQ") in _COARSE else plain_rules).append(text)
+        frequency = parts.get("FREQ")
+        is_short = frequency in _COARSE or (frequency != "SECONDLY" and 0 < _count(parts) <= _MOST_COUNTED)
+        (to_expand if needs_help and is_short else plain_rules).append(text)
     return plain_rules, to_expand
 
 
@@ -148,9 +150,14 @@ def is_local(written: list[str], local: datetime, utc: datetime) -> bool:
 
 def _is_endless(parts: dict[str, str]) -> bool:
     """Some programs write "for ever" as a number."""
+    is_large = _count(parts) > _MOST_COUNTED and parts.get("FREQ") in _COARSE
+    return is_large or parts.get("COUNT", "").startswith("-")
+
+
+def _count(parts: dict[str, str]) -> int:
+    """0 where it has none."""
     count = parts.get("COUNT", "")
-    is_large = count.isdigit() and int(count[:9]) > _MOST_COUNTED
-    return count.startswith("-") or (is_large and parts.get("FREQ") in _COARSE)
+    return int(count[:9]) if count.isdecimal() else 0
 
 
 def _skip(parts: dict[str, str], start: datetime) -> None:

@@ -205,6 +205,16 @@ def test_a_rule_of_seconds_since_1970_stops_no_other_event() -> None:
     assert said.startswith("01-05 09:00 !") and "BYSECOND" in said
 
 
+def test_an_hourly_rule_may_have_both_ends() -> None:
+    both = one(Z, "RRULE:FREQ=HOURLY;COUNT=3;UNTIL=20260106T000000Z")
+    assert rings(both) == "01-05 09:00 01-05 10:00 01-05 11:00"
+
+
+def test_a_count_in_another_digit_stops_no_other_event() -> None:
+    said = rings(one(Z, "RRULE:FREQ=DAILY;COUNT=²"), f"UID:2\n{Z}")
+    assert said.startswith("01-05 09:00 !COUNT")
+
+
 @pytest.mark.parametrize("why", ZONES)
 def test_a_time_is_read_with_its_zone(why: str) -> None:
     start, expected = ZONES[why]
