@@ -9,7 +9,6 @@ from zoneinfo import ZoneInfo
 _MOST_EXPANDED = 500
 _AHEAD = timedelta(days=5 * 366)
 _SHORTEST = 28
-# The dates of others without a count, written out from their start, may take longer than the whole file.
 _COARSE = ("DAILY", "WEEKLY", "MONTHLY", "YEARLY")
 _OF_THE_DAY = ("BYHOUR", "BYMINUTE", "BYSECOND")
 _MOST_COUNTED = 10_000
@@ -47,9 +46,7 @@ def plain(
             del parts["BYSECOND"]
         text = ";".join(f"{name}={value}" for name, value in parts.items())
         needs_help = parts.keys() & {"BYWEEKNO", "BYEASTER", "BYSECOND"} or {"COUNT", "UNTIL"} <= parts.keys()
-        frequency = parts.get("FREQ")
-        is_short = frequency in _COARSE or (frequency != "SECONDLY" and 0 < _count(parts) <= _MOST_COUNTED)
-        (to_expand if needs_help and is_short else plain_rules).append(text)
+        (to_expand if needs_help and _is_short(parts) else plain_rules).append(text)
     return plain_rules, to_expand
 
 
@@ -152,6 +149,12 @@ def _is_endless(parts: dict[str, str]) -> bool:
     """Some programs write "for ever" as a number."""
     is_large = _count(parts) > _MOST_COUNTED and parts.get("FREQ") in _COARSE
     return is_large or parts.get("COUNT", "").startswith("-")
+
+
+def _is_short(parts: dict[str, str]) -> bool:
+    """Whether its dates, written out from its start, do not take longer than the whole file."""
+    frequency = parts.get("FREQ")
+    return frequency in _COARSE or (frequency != "SECONDLY" and 0 < _count(parts) <= _MOST_COUNTED)
 
 
 def _count(parts: dict[str, str]) -> int:
