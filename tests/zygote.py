@@ -21,8 +21,6 @@ from typing import Any
 from demo.child import Child, die_with_parent
 
 _PROGRAMS = ("celery", "uvicorn")
-# Variables that are read beside those of all settings.
-_FIXED = ("DJANGO_SETTINGS_MODULE", "FAULTS_MUTATION")
 # Settings of which the imports keep nothing but a sentence in the API's document, or that `_become` hands on.
 _READ_AGAIN = (
     *("API_REQUESTS_PER_MINUTE", "CELERY_TASK_SOFT_TIME_LIMIT", "CELERY_TASK_TIME_LIMIT", "DATABASES"),
@@ -72,7 +70,7 @@ class Zygote:
     """A context manager, in which each `Child` is a fork if it can be. Forks end with this process."""
 
     def __init__(self) -> None:
-        self._fixed: dict[str, str] | None = None
+        self._settings = ""  # the module that our process has imported
         self._forks: list[Forked] = []
         self._lock = threading.Lock()
 
@@ -84,12 +82,11 @@ class Zygote:
         self._close()
 
     def start(self, command: list[str], *, env: dict[str, str], **others: Any) -> Forked | subprocess.Popen[str]:
-        fixed = {name: value for name, value in env.items() if name in _FIXED}
         # A worker of the other pool would fork the zygote's memory again; imports read the zone of the machine.
         is_ours = command[0] == sys.executable and "prefork" not in command and env.get("TZ") == os.environ.get("TZ")
         can_fork = is_ours and (command[1] == "-c" or (command[1] == "-m" and command[2] in _PROGRAMS))
         with self._lock:
-            if not (can_fork and self._has(fixed)):
+            if not (can_fork and self._has(env.get("DJANGO_SETTINGS_MODULE", "config.settings"))):
                 return subprocess.Popen(command, env=env, **others)
             (output, their_output), (report, their_report) = os.pipe(), os.pipe()
             socket.send_fds(self._channel, [json.dumps([command, env]).encode()], [their_output, their_report])
@@ -98,24 +95,25 @@ class Zygote:
             self._forks.append(Forked(report, output))
             return self._forks[-1]
 
-    def _has(self, fixed: dict[str, str]) -> bool:
-        """Have a process with these variables, unless forks of one with others still run."""
-        if self._fixed != fixed:
+    def _has(self, settings: str) -> bool:
+        """Have a process with these settings, unless forks of one with others still run."""
+        if self._settings != settings:
             if any(fork.poll() is None for fork in self._forks):
                 return False
             self._close()
-            self._fixed = fixed
+            self._settings = settings
             self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-            command, variables = [sys.executable, "-m", "tests.zygote"], os.environ | _NOWHERE | fixed
+            command = [sys.executable, "-m", "tests.zygote"]
+            variables = os.environ | _NOWHERE | {"DJANGO_SETTINGS_MODULE": settings}
             with theirs:
                 self._process = subprocess.Popen(command, stdin=theirs, env=variables, start_new_session=True)
         return True
 
     def _close(self) -> None:
-        if self._fixed is not None:
+        if self._settings:
             self._channel.close()
             self._process.wait()
-            self._fixed = None
+            self._settings = ""
             self._forks.clear()
 
 

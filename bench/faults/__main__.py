@@ -17,7 +17,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench.faults.brokers import BROKERS
+from bench.faults.brokers import BROKERS, Broker
 from bench.faults.environment import prepare
 from bench.servers import Postgres, pgbouncer, small_disk
 from config import embedded
@@ -29,7 +29,7 @@ _FAILOVER, _DISK = 19, 20  # each alone, for it has engines of its own
 _HEADS = ("cell", "delivered", "lost", "twice", "repeats", "unknown", "expired", "dead", "p99, s")
 
 
-def main() -> int:
+def wishes(arguments: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="script/bench faults", description=__doc__)
     parser.add_argument("--cell", type=int, action="append", choices=range(1, 24))
     parser.add_argument("--deliveries", type=int, default=10_000)
@@ -41,24 +41,29 @@ def main() -> int:
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--postgres", default="", help="a folder with initdb and postgres")
     parser.add_argument("--pgbouncer", default="", help="the program, 1.24 or newer")
-    wished = parser.parse_args()
+    return parser.parse_args(arguments)
+
+
+def main() -> int:
+    wished = wishes()
     with ExitStack() as running:
-        return _run(wished, running)
+        server, variables = None, {}
+        if wished.postgres or wished.pgbouncer or wished.cell in ([_FAILOVER], [_DISK]):
+            programs, var = Path(wished.postgres or embedded.postgres_programs()), embedded.var_dir()
+            standby = running.enter_context(Postgres(var / "standby", programs)) if wished.cell == [_FAILOVER] else None
+            home = running.enter_context(small_disk(var / "disk", 256)) if wished.cell == [_DISK] else var
+            server = running.enter_context(Postgres(home / "server", programs, standby))
+        broker = prepare(server.make if server else str, lambda: running.enter_context(BROKERS[wished.broker]()))
+        if server and wished.pgbouncer:
+            to = f"host=127.0.0.1 port={server.port} user=postgres"
+            port = running.enter_context(pgbouncer(wished.pgbouncer, to, embedded.var_dir()))
+            variables["DATABASE_URL"] = f"postgresql://postgres@127.0.0.1:{port}/carillon?options="
+        return play(wished, broker, server, **variables)
 
 
-def _run(wished: argparse.Namespace, running: ExitStack) -> int:
-    server, variables = None, {}
-    if wished.postgres or wished.pgbouncer or wished.cell in ([_FAILOVER], [_DISK]):
-        programs, var = Path(wished.postgres or embedded.postgres_programs()), embedded.var_dir()
-        standby = running.enter_context(Postgres(var / "standby", programs)) if wished.cell == [_FAILOVER] else None
-        home = running.enter_context(small_disk(var / "disk", 256)) if wished.cell == [_DISK] else var
-        server = running.enter_context(Postgres(home / "server", programs, standby))
-    broker = prepare(server.make if server else str, lambda: running.enter_context(BROKERS[wished.broker]()))
-    if server and wished.pgbouncer:
-        to = f"host=127.0.0.1 port={server.port} user=postgres"
-        port = running.enter_context(pgbouncer(wished.pgbouncer, to, embedded.var_dir()))
-        variables["DATABASE_URL"] = f"postgresql://postgres@127.0.0.1:{port}/carillon?options="
-    from bench.faults.run import run  # not before Django is set up
+def play(wished: argparse.Namespace, broker: Broker, server: Postgres | None = None, **variables: str) -> int:
+    """Once Django is set up. `variables`: for workers, beats and web."""
+    from bench.faults.run import run
 
     verdicts = []
     for number in wished.cell or [*range(1, 19), 21, 22, 23]:

@@ -26,12 +26,12 @@ class FaultsConfig(AppConfig):
         """Applied once per process, before any task runs."""
         kinds.PACKAGES.append("bench.faults.job_kinds")
         _rest_briefly()
-        _mutate(os.environ.get("FAULTS_MUTATION", ""))
         self.apply()
 
     def apply(self) -> None:
         """Apply what the environment asks for. A fork that has another environment calls it again."""
         _shorten()
+        _mutate(os.environ.get("FAULTS_MUTATION", ""))
         if "misbehaving" in _wished():
             _misbehave()
         if "fourfold" in _wished():

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from bench.faults.environment import prepare
+from contextlib import suppress
+from io import StringIO
 
-prepare()
+from django.core import mail
+from django.core.management import call_command
+from django.test.utils import setup_test_environment
+from django.utils import timezone
 
-from contextlib import suppress  # noqa: E402
-from io import StringIO  # noqa: E402
-
-from django.core import mail  # noqa: E402
-from django.core.management import call_command  # noqa: E402
-from django.test.utils import setup_test_environment  # noqa: E402
-from django.utils import timezone  # noqa: E402
-
-from bench.faults.models import Entry  # noqa: E402
-from bench.faults.tasks import ENTRY, REFUSED  # noqa: E402
-from bench.faults.workload import clear  # noqa: E402
-from tests.make import make_user, signed_in  # noqa: E402
-from work.engine import runner  # noqa: E402
-from work.engine.runner import TryAgain  # noqa: E402
-from work.models import Intervention  # noqa: E402
-from work.operators import summary as operator_summary  # noqa: E402
+from bench.faults.models import Entry
+from bench.faults.tasks import ENTRY, REFUSED
+from bench.faults.workload import clear
+from tests.make import make_user, signed_in
+from work.engine import runner
+from work.engine.runner import TryAgain
+from work.models import Intervention
+from work.operators import summary as operator_summary
 
 CAUSE = "refused-until-replayed"
 LIST, CAUSES = "/admin/faults/deadletter/", "/admin/faults/deadletter/causes/"

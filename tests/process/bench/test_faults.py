@@ -6,10 +6,10 @@ all of them, and `FAULTS_POOL=prefork` runs them with processes.
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
+from collections.abc import Callable, Iterator
+from multiprocessing import get_context
+from multiprocessing.pool import Pool
 from pathlib import Path
 from typing import Any, cast
 
@@ -18,7 +18,8 @@ import pytest
 from bench.faults.brokers import OneRedis
 from bench.faults.cluster import Cluster
 from common.database.fault_points import Point
-from config.embedded.var import CHECKOUT, var_dir
+from config.embedded.var import var_dir
+from tests.process.bench.harness import play, start, walk_through_the_second_kind
 
 DELIVERIES = 200
 ALL = os.environ.get("FAULTS") == "all"
@@ -44,40 +45,28 @@ if ALL and POOL == "threads":  # processes share no commits
     MUTATIONS |= {"early-wake": 11}
 
 Cells = dict[str, Any]
-
-
-def run(module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """In a process of its own, which has settings of its own. All share one set of engines, one after another."""
-    return subprocess.run(
-        [sys.executable, "-m", module, *arguments],
-        cwd=CHECKOUT,
-        env={**os.environ, "CARILLON_VAR": str(var_dir() / "faults")},
-        capture_output=True,
-        text=True,
-        timeout=3600 if ALL else 1800,
-        check=False,
-    )
-
-
-@pytest.fixture(scope="module", autouse=True)
-def engines() -> None:
-    """Their database is a copy too."""
-    done = run("tests.process.bench.copied_database")
-    assert done.returncode == 0, done.stderr
-
-
-def play(*arguments: str) -> Cells:
-    """The cells that ran, by number."""
-    done = run("tests.process.bench.forked_faults", "--json", "--pool", POOL, *arguments)
-    last = done.stdout.rstrip().rpartition("\n")[2]
-    assert last.startswith("{"), f"It broke off: {done.stdout}\n{done.stderr}"
-    cells: Cells = json.loads(last)["ours"]
-    return cells
+Play = Callable[..., Cells]
 
 
 @pytest.fixture(scope="module")
-def matrix() -> Cells:
-    return play("--deliveries", str(DELIVERIES), *(f"--cell={cell}" for cell in CELLS))
+def harness() -> Iterator[Pool]:
+    """A process with settings and engines of its own."""
+    with get_context("spawn").Pool(1) as pool:
+        pool.apply(start, [str(var_dir() / "faults")])
+        yield pool
+
+
+@pytest.fixture(scope="module")
+def played(harness: Pool) -> Play:
+    def played(*arguments: str) -> Cells:
+        return harness.apply_async(play, ["--pool", POOL, *arguments]).get(3600 if ALL else 1800)
+
+    return played
+
+
+@pytest.fixture(scope="module")
+def matrix(played: Play) -> Cells:
+    return played("--deliveries", str(DELIVERIES), *(f"--cell={cell}" for cell in CELLS))
 
 
 @pytest.mark.parametrize("cell", CELLS)
@@ -103,11 +92,11 @@ def test_a_poisoned_payload_ends_alone(matrix: Cells) -> None:
 
 
 @pytest.mark.parametrize(("mutation", "cell"), MUTATIONS.items())
-def test_the_matrix_turns_red_without(mutation: str, cell: int) -> None:
+def test_the_matrix_turns_red_without(played: Play, mutation: str, cell: int) -> None:
     # A mutation breaks only what a race happens to hit: on a busy machine one small play may miss it, three do not.
     for seed in range(1, 4):
         rushed = ("--deliveries", "120", "--patience", "10", "--seed", str(seed))
-        if play("--cell", str(cell), "--mutation", mutation, *rushed)[str(cell)]["red"]:
+        if played("--cell", str(cell), "--mutation", mutation, *rushed)[str(cell)]["red"]:
             return
     pytest.fail(f"the matrix stays green with {mutation}")
 
@@ -123,6 +112,5 @@ def test_a_fault_that_never_happens_is_an_error(tmp_path: Path) -> None:
     cluster.check_points()
 
 
-def test_a_kind_of_sixty_lines_has_dead_letters_that_are_listed_replayed_and_discarded() -> None:
-    done = run("tests.process.bench.second_kind")
-    assert done.returncode == 0, done.stderr
+def test_a_kind_of_sixty_lines_has_dead_letters_that_are_listed_replayed_and_discarded(harness: Pool) -> None:
+    harness.apply(walk_through_the_second_kind)
