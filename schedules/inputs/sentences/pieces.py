@@ -224,14 +224,24 @@ def pieces(line: str, language: str) -> list[Piece]:
         if kinds is None or (length == 1 and token.lastgroup not in ("word", "symbol")):
             kinds = words.kinds(token)
         start = token.start()
-        while length == 1 and token.lastgroup in ("number", "word") and _is_code(made, start, kinds):
-            start, kinds = made[-2].start, {}
-            made = made[:-2]
+        if length == 1 and token.lastgroup in ("number", "word"):
+            start, kinds = _code(made, start, kinds)
         if made and length == 1 and token.lastgroup == "word" and made[-1].end == start and "num" in made[-1].kinds:
             start, kinds = _joined(made, start, kinds)
         made.append(Piece(kinds, start, end, line[start:end]))
         at += length
     return made
+
+
+def _code(made: list[Piece], start: int, kinds: Mapping[str, Any]) -> tuple[int, Mapping[str, Any]]:
+    """Start and kinds with what dashes join to it, as in "24-hour-race"; "10-11-meeting" has a span."""
+    while _is_code(made, start, kinds):
+        first = made[-2]
+        del made[-2:]
+        start, kinds = first.start, {}
+        if "digits" in first.kinds:
+            break
+    return start, kinds
 
 
 def _is_code(made: list[Piece], start: int, kinds: Mapping[str, Any]) -> bool:
