@@ -22,7 +22,7 @@ from tests.make import make_user
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-PROCESSES, HOLDINGS, TTL = 50, 60, 0.4
+PROCESSES, HOLDINGS, TTL = 50, 60, 0.2
 LONGEST = 120.0  # seconds
 
 
@@ -76,7 +76,7 @@ def test_it_never_has_two_holders(tmp_path: Path) -> None:
         for one in workers:
             one.start()
         while (count.value < HOLDINGS or killed < 3) and time.monotonic() < end:
-            time.sleep(0.1)
+            time.sleep(0.05)
             victim = chance.randrange(PROCESSES)
             if (pid := workers[victim].pid) is not None and workers[victim].is_alive():
                 os.kill(pid, signal.SIGKILL)
