@@ -116,6 +116,7 @@ def test_a_week_has_hours_to_click_and_to_drag_to(page: Page, site: Installation
     expect(hour(page, TENTH, 14)).to_contain_text("Dentist")
 
 
+@pytest.mark.parametrize("page", [1280], indirect=True, ids=["1280px"])
 def test_of_what_repeats_one_time_is_moved_or_all(page: Page, site: Installation) -> None:
     sign_up(page, site, "often@example.org")
     week = f"{site.url}/reminders/week/?date={TENTH}"
@@ -125,15 +126,11 @@ def test_of_what_repeats_one_time_is_moved_or_all(page: Page, site: Installation
     line.press("Enter")
     expect(page.get_by_role("status")).to_contain_text("stretch")
     page.goto(week)
-    if (page.viewport_size or {"width": 0})["width"] == 1280:
-        drag(hour(page, TENTH, 11).locator(".entry"), hour(page, TENTH, 15))
-    else:
-        hour(page, TENTH, 11).get_by_role("link", name="Move…").click()
-        page.get_by_label("Time").fill("15:00")
-    expect(page.get_by_label("Time")).to_have_value("15:00")
+    drag(hour(page, TENTH, 11).locator(".entry"), hour(page, TENTH, 9))
+    expect(page.get_by_label("Time")).to_have_value("09:00")
     accessible(page)
     page.get_by_role("button", name="Only this one").click()
-    expect(hour(page, TENTH, 15)).to_contain_text("stretch")
+    expect(hour(page, TENTH, 9)).to_contain_text("stretch")
     expect(hour(page, TENTH, 11)).to_contain_text("skipped")
     page.get_by_role("status").get_by_role("button", name="Undo").click()
     expect(page.get_by_role("status")).to_contain_text("“stretch” is back on")
