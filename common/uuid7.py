@@ -51,8 +51,8 @@ def child_sql(parent: str, key: str) -> str:
 
 
 def first_of(instant: datetime) -> UUID:
-    """The lowest UUIDv7 of `instant`: rows with time-ordered ids are found by time with the index of their ids."""
-    return UUID(int=int(instant.timestamp() * 1000) << 80)
+    """The lowest UUIDv7 of `instant`, or of 1970: rows with time-ordered ids are found by time with their index."""
+    return UUID(int=max(0, int(instant.timestamp() * 1000)) << 80)
 
 
 def is_recent(key: UUID, now: datetime) -> bool:

@@ -16,7 +16,6 @@ from common.database.postgres import column, query
 from common.uuid7 import first_of
 from notifications.models import Delivery, Notification
 
-EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 # Ids are made by the clocks of several machines, `created_at` by the database's.
 _SLACK = timedelta(minutes=10)
 
@@ -54,11 +53,11 @@ class Period:
 
     @property
     def first(self) -> UUID:
-        return FIRST_ID if self.since is None else first_of(max(self.since - _SLACK, EARLIEST))
+        return FIRST_ID if self.since is None else first_of(self.since - _SLACK)
 
     @property
     def last(self) -> UUID:
-        return LAST_ID if self.until is None else first_of(max(self.until + _SLACK, EARLIEST))
+        return LAST_ID if self.until is None else first_of(self.until + _SLACK)
 
 
 def candidates(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from uuid import RFC_4122, UUID, uuid4
 from zoneinfo import ZoneInfo
 
@@ -56,6 +56,7 @@ def test_the_id_of_a_slot_follows_from_its_schedule_and_its_instant() -> None:
     different = {of_slot(NOON, other), of_slot(NOON + timedelta(microseconds=1), schedule), made}
     assert len(different) == 3
     assert first_of(NOON) <= made < first_of(NOON + timedelta(milliseconds=1))
+    assert first_of(datetime(1, 1, 1, tzinfo=UTC)) == UUID(int=0)
 
 
 def test_an_id_that_is_derived_has_the_time_of_its_parent() -> None:
