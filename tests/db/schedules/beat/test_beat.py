@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from datetime import timedelta
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from celery import Celery
 from django.db import OperationalError
 from django.utils import timezone
 from django_celery_beat.models import IntervalSchedule, PeriodicTask
-from django_celery_beat.schedulers import DatabaseScheduler
+from kombu import Producer
 
 from config.celery import app as celery_app
 from notifications.models import Notification
@@ -136,15 +137,20 @@ def test_a_database_that_is_away_in_the_stock_loop_delays_no_later_tick(monkeypa
     entry = make_stock_entry(last_run_at=hours_ago(2))
     beat = make_beat()
 
-    def away(_: Scheduler) -> float:
-        raise OperationalError("gone")
-
     with monkeypatch.context() as patch:
-        patch.setattr(DatabaseScheduler, "tick", away)
-        beat.tick()
+        patch.setattr(Scheduler, "_claim_and_send", Mock(side_effect=OperationalError("gone")))
+        ticks(beat)
     ticks(beat)
     entry.refresh_from_db()
     assert entry.total_run_count == 1
+
+
+def test_what_the_broker_refuses_is_not_sent_again_within_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    make_stock_entry(last_run_at=hours_ago(2))
+    publish = Mock(side_effect=ConnectionResetError, __name__="publish")
+    monkeypatch.setattr(Producer, "_publish", publish)
+    ticks(make_beat())
+    publish.assert_called_once()
 
 
 def test_the_stock_loop_does_not_see_mirror_rows() -> None:
