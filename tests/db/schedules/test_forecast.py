@@ -25,7 +25,7 @@ DAY = timedelta(days=1)
 UTC = ZoneInfo("UTC")
 MONTH = Days(date(2026, 6, 1), date(2026, 6, 30), UTC)
 TIMINGS: list[dict[str, Any]] = [
-    {"kind": "daily", "rule": {"time": "09:00"}},
+    {"kind": "daily", "rule": {"time": "09:00"}, "ends_at": NINE + 18 * DAY},
     {"kind": "cron", "rule": {"expression": "0 9,21 * * *"}},
     {"kind": "interval", "rule": {"every": 10, "unit": "hours", "anchor": "2026-06-01T00:00:00+00:00"}},
     {"kind": "rrule", "rule": {"rule": "DTSTART:20260601T090000\nRRULE:FREQ=DAILY"}},

@@ -113,15 +113,17 @@ def test_a_delivery_asks_for_a_slot_again_and_again_within_its_patience(
     assert (limits.limited(claim), left) == (None, [])
 
 
-def test_a_host_gets_at_most_half_of_one_worker(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_host_gets_at_most_half_of_one_worker(ada: User, monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
     monkeypatch.setattr(limits._Worker, "share", 2)
     monkeypatch.setattr(limits._Worker, "name", "small")
-    begin(make_hook(ada))
+    claim = begin(make_hook(ada))
     begin(make_hook(ada))
     waiting = send(make_hook(ada))
     assert (waiting.state, waiting.reason_params["amount"]) == ("pending", 2)
     monkeypatch.setattr(limits._Worker, "name", "other")
     assert send(make_hook(ada)).state == "delivered"
+    settings.SENDS_AT_ONCE = {"": 2}
+    assert len(limits._slots(providers.get(claim.handler), claim)) == 1  # Redis is not asked for more
 
 
 @pytest.mark.parametrize(("concurrency", "share"), [(1, 1), (2, 1), (5, 2), (8, 4)])

@@ -127,14 +127,17 @@ def test_an_urgent_one_rings_in_quiet_hours() -> None:
     assert Notification.objects.get().urgent  # for the worker, which decides again
 
 
-@pytest.mark.parametrize("day", [NINE.date(), before(DAY).date()])
+@pytest.mark.parametrize("day", [NINE.date(), before(3 * DAY).date()])
 def test_a_holiday_of_its_slot_or_of_the_moment_keeps_it_silent(day: date) -> None:
-    user = make_user(time_zone="UTC")
-    make_schedule(user, early=[DAY // 2], now=NINE - timedelta(days=2))
-    fire.fire_due(NINE - timedelta(days=1))
+    user, now = make_user(time_zone="UTC"), before(3 * DAY)
+    channel = make_channel(user)
+    at_nine, at_ten = ({"at": f"{slot:%Y-%m-%dT%H:%M}"} for slot in (NINE, now + timedelta(hours=1)))
+    make_schedule(user, [channel], now=before(4 * DAY), kind="once", rule=at_nine, early=[3 * DAY])
+    make_schedule(user, [channel], now=before(4 * DAY), kind="once", rule=at_ten, early=[60], urgent=True)
     Holiday.objects.create(user=user, first=day, last=day)
-    assert send_due(before(DAY // 2)) == 0
-    assert Schedule.objects.get().next_early_at is None
+    assert send_due(now) == 1
+    assert [early for early, _ in sent()] == [60]
+    assert not Schedule.objects.exclude(next_early_at=None).exists()
 
 
 def test_without_a_channel_none_rings() -> None:
