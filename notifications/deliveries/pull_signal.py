@@ -23,7 +23,7 @@ _FIRST = "0-0"
 
 def wake_pullers_after_commit(channel_ids: Collection[UUID]) -> None:
     def wake_them() -> None:  # not a partial: Django names a robust hook that failed by its __qualname__
-        pipeline = client.client(settings.REDIS_URL).pipeline(transaction=False)
+        pipeline = client.client(settings.REDIS_URL).pipeline()
         for channel_id in channel_ids:
             pipeline.xadd(_key(channel_id), {"": ""}, maxlen=1, approximate=False)
             pipeline.expire(_key(channel_id), _RETENTION)
