@@ -18,7 +18,7 @@ from django.utils import timezone
 from events.flows.incident import RAISED
 from events.intake.trace import trace
 from events.kinds.event import EVENT
-from events.models import Event, FlowSettings, Run, Subscription, Topic
+from events.models import Event, FlowEffect, FlowSettings, Run, Subscription, Topic
 from jobs.batches.kind import BATCH
 from jobs.models import Batch
 from notifications.deliveries import acknowledge
@@ -87,6 +87,10 @@ def test_a_chain_shows_the_runs_that_it_began_and_those_that_it_came_to(ada: Use
     assert (row.type, row.key, row.state, row.queue) == ("incident", "disk", "waiting", "events")
     assert (row.at, row.ended - row.seconds) == (run.created_at, 3600.0)
     assert [row.kind for row in trace("second", ada).rows] == ["event", "run"]
+    happen(ada, **alert, correlation_id="second")
+    FlowEffect.objects.filter(event=Event.objects.latest("id")).update(at=F("at") + timedelta(minutes=1))
+    [lasted] = [row.ended - row.seconds for row in trace("second", ada).rows if row.kind == "run"]
+    assert lasted >= 60.0
     assert f'href="/flows/{run.id}/"' in signed_in(ada).get("/trace/second").content.decode()
     assert trace("first", make_user()).rows == []
 
