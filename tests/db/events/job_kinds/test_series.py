@@ -56,6 +56,7 @@ def test_each_step_follows_at_its_time_from_the_beginning_and_once() -> None:
     assert said() == ["Welcome Ada", "Still there?", "How is it going?"]
     assert Job.objects.count() == 3
     assert {job.correlation_id for job in (second, third)} == {first.batch_id}
+    assert [job.reason_params for job in (first, second, third)] == [{"step": step, "of": 3} for step in (1, 2, 3)]
 
 
 def test_an_event_ends_it_and_the_evidence_says_so() -> None:
@@ -64,7 +65,7 @@ def test_an_event_ends_it_and_the_evidence_says_so() -> None:
     ledger.record(schedule.user_id, [Envelope(type="order.paid", source="shop", data={})])
     second = check(newest(schedule))
     assert (second.state, second.reason_code, said()) == ("decided", "series-ended", ["Welcome Ada"])
-    assert "order.paid happened" in second.reason
+    assert "at step 2 of 3: order.paid happened" in second.reason
     assert newest(schedule) == second
 
 

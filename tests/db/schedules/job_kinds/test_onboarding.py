@@ -52,7 +52,7 @@ def test_who_has_done_nothing_is_told_both_steps_in_the_inbox() -> None:
 def test_what_is_done_is_not_told_and_the_next_step_is() -> None:
     user, first = signed_up()
     make_channel(user, "email")
-    assert check(first).reason_code == "series-skipped"
+    assert (check(first).reason_code, first.reason_params) == ("series-skipped", {"step": 1, "of": 2})
     check(newest(user))
     assert subjects() == ["Create your first reminder"]
 
