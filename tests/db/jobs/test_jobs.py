@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.utils import timezone
@@ -171,8 +172,10 @@ def test_an_unknown_kind_ends_visibly_and_is_not_tried_again() -> None:
     assert Notification.objects.filter(origin="notice").count() == 1
 
 
-def test_the_memory_of_a_reminder_is_kept_from_check_to_check() -> None:
+def test_the_memory_of_a_reminder_and_its_person_is_kept_from_check_to_check() -> None:
     schedule, job = fired({"value": "seven", "changes": True})
+    Memory.objects.create(origin_id=schedule.id, user=make_user(), state="seven")
+    Memory.objects.create(origin_id=uuid4(), user_id=schedule.user_id, state="seven")
     check(job)
     assert (next_day(schedule).notification_id, said()) == (None, ["It is seven"])
 
