@@ -52,7 +52,7 @@ SELECT $claim, d.state, coalesce(a.reason_code, d.reason_code) AS reason_code,
   FROM jobs_job d $joins
   LEFT JOIN LATERAL (
        SELECT reason_code, reason_params FROM jobs_jobattempt
-        WHERE job_id = d.id AND replay = d.replays AND outcome NOT IN ('', 'released') AND d.state = 'expired'
+        WHERE job_id = d.id AND replay = d.replays AND outcome <> 'released' AND d.state = 'expired'
         ORDER BY number DESC LIMIT 1) a ON true
  WHERE d.id = %(id)s AND d.state IN ('dead', 'unknown', 'expired') AND d.failures_noted <= d.replays
    FOR NO KEY UPDATE OF d SKIP LOCKED

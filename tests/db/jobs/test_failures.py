@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -28,9 +29,9 @@ from notifications.reasons import DeliveryCode
 from schedules.firing import fire
 from tests.make import NINE, check, make_job_schedule, make_user
 from work.answers import Retryable
-from work.engine import claim, manual, recovery, runner
+from work.engine import claim, hold, manual, recovery, runner
 from work.engine.runner import TryAgain
-from work.reasons import NO_REASON
+from work.reasons import NO_REASON, Reason, WorkCode
 
 
 def fired(payload: dict[str, Any], **overrides: Any) -> Job:
@@ -92,12 +93,24 @@ def test_a_replay_that_is_lost_after_a_failure_that_was_noted_is_noted_too(first
 
 
 def test_a_check_that_becomes_stale_between_its_tries_is_told_and_not_sent() -> None:
-    job = fired({"value": "later"}, on_error=OnError.SEND)
-    assert check(job).state == "pending"
+    job = fired({"value": "bug"}, on_error=OnError.SEND)
+    [check(job) for _ in range(3)]
+    manual.replay(Job, [job.id])
+    for value in ("bug", "later", "killed"):
+        Job.objects.filter(id=job.id).update(payload={"value": value})
+        assert check(job).state == "pending"
     Job.objects.filter(id=job.id).update(expires_at=NINE)
     assert recovery.expire(JOB, 10) == 1
     assert (JOB.rescue(), JOB.rescue(), said()) == (1, 0, [CANNOT_CHECK])
     assert "The sample is away." in Notification.objects.get().body
+
+
+def test_a_check_that_a_restore_ended_between_its_tries_is_told_with_that_reason() -> None:
+    check(fired({"value": "later"}))
+    hold.begin()
+    assert hold.release(hold.Choice.KEEP, math.inf)
+    assert JOB.rescue() == 1
+    assert str(Reason(WorkCode.RESTORED)) in Notification.objects.get().body
 
 
 def test_what_became_stale_before_it_was_tried_has_not_failed() -> None:
