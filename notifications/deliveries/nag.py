@@ -31,7 +31,8 @@ class Series(NamedTuple):
     """A message whose repeat is due. `is_over`: its reminder has fired again. `sent_to`: its channels, in order if it
     has one. `lasts`: how long after its slot it is too late (None: never).
 
-    Of its last repeat, or of itself: whether it has arrived, its outcome (None: deleted), and until when it waits.
+    Of its last repeat, or of itself: whether it has arrived, its outcome (None: deleted), until when it waits, and
+    whether an answer that was taken back has cancelled it.
     """
 
     id: UUID
@@ -42,6 +43,7 @@ class Series(NamedTuple):
     arrived: bool
     outcome: str | None
     waits_until: datetime | None
+    undone: bool
     lasts: timedelta | None
 
 
@@ -64,6 +66,7 @@ SELECT n.id, p.language, now() AS now,
             SELECT d.channel_id FROM notifications_delivery d WHERE d.notification_id = n.id ORDER BY d.id
        ) ELSE n.channel_order END AS sent_to,
        coalesce(sent.arrived, false) AS arrived, last.outcome, sent.waits_until,
+       coalesce(sent.undone, false) AS undone,
        (SELECT max(d.expires_at) FROM notifications_delivery d WHERE d.notification_id = n.id) - n.slot AS lasts
   FROM notifications_notification n JOIN people_user p ON p.id = n.user_id
   LEFT JOIN LATERAL (
@@ -73,7 +76,7 @@ SELECT n.id, p.language, now() AS now,
         WHERE m.nag_of = n.id AND m.nagged = n.nagged AND n.nagged > 0
        ) last ON true
   LEFT JOIN LATERAL (
-       SELECT bool_or(d.state = 'delivered') AS arrived,
+       SELECT bool_or(d.state = 'delivered') AS arrived, bool_or(d.reason_code = 'acknowledged') AS undone,
               max(d.available_at) FILTER (WHERE d.state = 'pending') AS waits_until
          FROM notifications_delivery d WHERE d.notification_id = last.id
        ) sent ON true
@@ -95,7 +98,7 @@ def decide(series: Series, first: Notification, channels: Sequence[object]) -> S
         return Step(series.id, code=DeliveryCode.NEWER)
     if not channels:
         return Step(series.id, code=DeliveryCode.REMOVED)
-    if series.outcome == Notification.Outcome.DROPPED:
+    if series.outcome == Notification.Outcome.DROPPED and not series.undone:
         return Step(series.id, code=DeliveryCode.NOT_REPEATED)
     if series.outcome == Notification.Outcome.OPEN and not series.arrived:
         # Nobody can answer what has not gone out.

@@ -266,6 +266,16 @@ def test_undone_what_was_cancelled_is_sent_and_goes_on_in_its_order(client: Clie
     assert (notification.acknowledged_at, notification.answered_from) == (None, "")
 
 
+def test_undone_a_second_time_what_has_arrived_since_is_not_sent_again() -> None:
+    notification, _ = make_fired(in_order=False)
+    acknowledge.acknowledge(notification.id)
+    assert acknowledge.undo(notification.id)
+    for key in Delivery.objects.filter(state="pending").values_list("id", flat=True):
+        settle(taken(key), "delivered")
+    acknowledge.acknowledge(notification.id)
+    assert acknowledge.undo(notification.id) == ([], [])
+
+
 def test_an_answer_to_what_is_sent_again_is_one_to_the_message() -> None:
     notification, _ = make_fired(in_order=False, nag_every=10, nag_times=2)
     settle(taken(first_of(notification).id), "delivered")

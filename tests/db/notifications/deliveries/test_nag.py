@@ -135,6 +135,15 @@ def test_what_is_not_done_after_all_is_not_repeated_more_often_than_its_person_c
     assert repeat() == 0
 
 
+def test_what_is_not_done_after_all_is_repeated_next_where_a_repeat_was_cancelled() -> None:
+    first = fired()
+    minutes_pass(11)
+    assert nag.advance() == 1
+    acknowledge.acknowledge(first.id)
+    assert acknowledge.undo(first.id) == ([], [])
+    assert repeat() == 1
+
+
 def test_what_is_not_done_after_all_stays_silent_if_its_reminder_was_paused() -> None:
     first = fired()
     editing.pause(first.origin_id, NINE + timedelta(minutes=1))
