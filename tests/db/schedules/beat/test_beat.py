@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 from unittest.mock import Mock
+from uuid import uuid4
 
 import pytest
 from celery import Celery
@@ -15,8 +17,9 @@ from kombu import Producer
 
 from config.celery import app as celery_app
 from notifications.models import Notification
-from schedules.beat import heartbeat
+from schedules.beat import heartbeat, zone_updates
 from schedules.beat.scheduler import Scheduler
+from schedules.beat.zone_updates import Moved
 from schedules.firing import fire
 from schedules.models import Heartbeat, Occurrence, Schedule
 from tests.make import make_channel, make_schedule, make_user
@@ -145,12 +148,30 @@ def test_a_database_that_is_away_in_the_stock_loop_delays_no_later_tick(monkeypa
     assert entry.total_run_count == 1
 
 
-def test_what_the_broker_refuses_is_not_sent_again_within_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
-    make_stock_entry(last_run_at=hours_ago(2))
+def test_zones_are_recomputed_though_the_database_was_away(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def away() -> Iterator[list[Moved]]:
+        raise OperationalError("gone")
+        yield
+
+    batches = [away(), iter([[(uuid4(), timezone.now(), None)]])]
+    monkeypatch.setattr(zone_updates, "recompute_changed", lambda: batches.pop(0))
+    ticks(make_beat(), 2)
+    assert "The zone database moves schedule" in caplog.text
+
+
+def test_what_the_broker_refuses_is_sent_again_but_not_within_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry, beat = make_stock_entry(last_run_at=hours_ago(2)), make_beat()
     publish = Mock(side_effect=ConnectionResetError, __name__="publish")
-    monkeypatch.setattr(Producer, "_publish", publish)
-    ticks(make_beat())
+    with monkeypatch.context() as patch:
+        patch.setattr(Producer, "_publish", publish)
+        ticks(beat)
     publish.assert_called_once()
+    beat._broker_retry_at = 0.0  # five seconds later
+    ticks(beat)
+    entry.refresh_from_db()
+    assert entry.total_run_count == 1
 
 
 def test_the_stock_loop_does_not_see_mirror_rows() -> None:

@@ -138,6 +138,27 @@ def test_a_one_off_task_that_is_enabled_again_runs_again(broker: redis.Redis) ->
     assert (broker.llen(QUEUE), entry.enabled) == (2, False)
 
 
+def test_a_one_off_crontab_that_is_enabled_again_waits_for_its_next_time(broker: redis.Redis) -> None:
+    yearly = CrontabSchedule.objects.create(minute="0", hour="0", day_of_month="1", month_of_year="1")
+    entry = make_stock_entry(interval=None, crontab=yearly, one_off=True, last_run_at=hours_ago(400 * 24))
+    for _ in range(2):
+        PeriodicTask.objects.filter(pk=entry.pk).update(enabled=True)
+        ticks(make_beat())
+    entry.refresh_from_db()
+    assert (broker.llen(QUEUE), entry.enabled) == (1, True)
+
+
+def test_a_run_is_recorded_as_of_now_where_the_beats_clock_is_ahead() -> None:
+    task = make_stock_entry(last_run_at=hours_ago(2))
+    beat = make_beat()
+    entry = beat.schedule["hourly"]
+    entry.model.last_run_at = timezone.now() + timedelta(hours=1)
+    beat.apply_entry(entry)
+    task.refresh_from_db()
+    assert task.total_run_count == 1
+    assert task.last_run_at is not None and task.last_run_at <= fire.read_clock().now
+
+
 def test_a_disabled_task_of_carillons_own_is_named_in_log_health_and_admin(
     operator: Client, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

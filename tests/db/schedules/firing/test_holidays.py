@@ -72,6 +72,8 @@ def test_the_days_are_those_of_the_persons_clock(ada: User) -> None:
         ({"urgent": True}, {"urgent_rings": False}, True),
         ({}, {"ended_at": datetime(2026, 6, 2, 8, tzinfo=UTC)}, False),
         ({}, {"ended_at": datetime(2026, 6, 2, 10, tzinfo=UTC)}, True),
+        # Ended by its person, who has moved east since.
+        ({}, {"first": date(2026, 6, 1), "last": date(2026, 6, 1), "ended_at": NINE + timedelta(hours=1)}, False),
     ],
 )
 def test_tags_urgency_and_an_early_end_decide(
