@@ -113,6 +113,14 @@ def test_a_check_that_a_restore_ended_between_its_tries_is_told_with_that_reason
     assert str(Reason(WorkCode.RESTORED)) in Notification.objects.get().body
 
 
+@pytest.mark.parametrize("fields", [{"settled_at": Now() - timedelta(hours=25)}, {"preview": {}}])
+def test_neither_an_old_failure_nor_that_of_a_check_now_is_told(fields: dict[str, Any]) -> None:
+    job = fired({"value": "bug"})
+    [check(job) for _ in range(3)]
+    Job.objects.update(**fields)
+    assert JOB.rescue() == 0
+
+
 def test_what_became_stale_before_it_was_tried_has_not_failed() -> None:
     job = fired({"value": "seven"})
     Job.objects.filter(id=job.id).update(expires_at=NINE)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import time, timedelta
 from typing import Any
 from uuid import uuid4
 
@@ -21,7 +21,7 @@ from jobs.models.job import OnError
 from notifications.models import Delivery, Notification
 from schedules.firing import fire
 from schedules.models import Occurrence, Schedule
-from tests.make import NINE, check, make_connection, make_job_schedule, make_user
+from tests.make import NINE, check, make_channel, make_connection, make_job_schedule, make_user
 from work.answers import Done
 from work.engine.claim import claim
 from work.reasons import NO_REASON
@@ -119,10 +119,11 @@ def test_a_check_that_goes_on_failing_is_told_again_after_a_day(hours: float, is
     schedule, job = fired({"value": "refused"})
     check(job)
     told_at = timezone.now() - timedelta(hours=hours)
-    Memory.objects.update(told_at=told_at)
+    Memory.objects.update(told_at=told_at, failing_since=told_at, state="seven")
     next_day(schedule, 1)
     memory = Memory.objects.get()
     assert (memory.failures, memory.told_at != told_at) == (2, is_told_again)
+    assert (memory.failing_since, memory.state) == (told_at, "seven")
 
 
 def test_a_failure_is_told_once_a_day_and_the_recovery_once() -> None:
@@ -153,6 +154,32 @@ def test_a_refused_secret_disables_the_connection() -> None:
     connection.refresh_from_db()
     assert (connection.failing_code, connection.failing_since is not None) == ("sample-away", True)
     assert next_day(schedule).reason_code == "connection-disabled"
+
+
+def test_a_silent_check_notes_that_its_connection_works_and_none_what_an_older_secret_does() -> None:
+    user = make_user()
+    connection = make_connection(user, "sample", working_since=None)
+    make_job_schedule(user, payload={"value": "nothing"}, connection=connection)
+    fire.fire_due(NINE)
+    check(Job.objects.get())
+    connection.refresh_from_db()
+    assert connection.state == "working"
+    fire.fire_due(NINE + timedelta(days=1))
+    claimed = claim(JOB, Job.objects.get(state="pending").id, "worker")
+    assert claimed is not None
+    Connection.objects.update(version=2)
+    deciding.fail(claimed, NO_REASON, disconnect=True)
+    connection.refresh_from_db()
+    assert connection.state == "working"
+
+
+@pytest.mark.parametrize(("urgent", "reason"), [(False, "quiet-hours"), (True, "")])
+def test_only_what_is_urgent_is_said_in_quiet_hours(urgent: bool, reason: str) -> None:
+    user = make_user(time_zone="UTC", quiet_from=time(0), quiet_until=time(23, 59, 59))
+    make_job_schedule(user, payload={"value": "seven"}, channels=[make_channel(user, "email")], urgent=urgent)
+    fire.fire_due(NINE)
+    check(Job.objects.get())
+    assert Delivery.objects.get().reason_code == reason
 
 
 def test_a_removed_connection_ends_visibly_even_where_the_kind_needs_none() -> None:
