@@ -12,7 +12,7 @@ from django.db import connections
 from django.utils import timezone
 
 from notifications.channels import changes
-from notifications.deliveries import fallback
+from notifications.deliveries import acknowledge, fallback
 from notifications.messages.message import Delivered, Rejected
 from notifications.models import Channel, Delivery, Notification
 from schedules.changes import editing
@@ -169,6 +169,14 @@ def test_nobody_acknowledging_in_time_brings_the_next_channel_and_then_the_next(
     assert fallback.advance() == 0
     notification.refresh_from_db()
     assert notification.advance_at is None
+
+
+def test_what_was_acknowledged_in_time_goes_no_further(monkeypatch: pytest.MonkeyPatch) -> None:
+    notification, _ = make_fired(escalate_after=10)
+    deliver_first(notification, monkeypatch, Delivered())
+    acknowledge.acknowledge(notification.id)
+    minutes_pass(notification, 10)
+    assert (fallback.advance(), tried(notification)) == (0, [("Inbox", "delivered")])
 
 
 def test_minutes_count_from_when_it_could_go_out() -> None:

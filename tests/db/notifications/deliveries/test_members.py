@@ -128,6 +128,17 @@ def test_done_by_one_is_done_for_all_and_says_who(ada: User, team: User) -> None
     assert "It was Bob" in seen
 
 
+def test_who_has_left_answers_for_themself_alone_and_stays_so(ada: User, team: User) -> None:
+    bob = join(team)
+    whole, membership = ring(team), teams.find_membership(bob, team.pk)
+    assert membership is not None
+    teams.leave(membership)
+    own = Notification.objects.filter(user=bob, origin=TEAM)
+    assert acknowledge.acknowledge(own.get().id)
+    assert acknowledge.acknowledge(whole.id, by=ada)
+    assert own.get().acknowledged_by == ""
+
+
 def test_the_team_answers_and_the_member_is_named(ada: User, team: User, browser: Client) -> None:
     whole = ring(team)
     browser.post("/teams/act/", {"team": team.pk})
