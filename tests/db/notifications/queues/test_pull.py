@@ -387,6 +387,14 @@ def test_with_one_at_a_time_messages_come_in_order_even_when_one_fails_for_long(
     ]
 
 
+def test_with_several_at_a_time_others_come_before_one_that_was_returned(queue: Channel) -> None:
+    first, other = make_messages(queue, 2)
+    [message] = take_batch(queue, 1)
+    assert message.id == first.id
+    give_back(queue, message, 60)
+    assert [one.id for one in take_batch(queue)] == [other.id]
+
+
 def test_a_batch_that_is_not_full_waits_for_its_time_out() -> None:
     queue = make_queue(batch_size=3, batch_timeout=10)
     fresh = [make_delivery(queue) for _ in range(2)]
