@@ -18,7 +18,7 @@ from django.utils import timezone
 from events.flows.incident import RAISED
 from events.intake.trace import trace
 from events.kinds.event import EVENT
-from events.models import Event, FlowEffect, FlowSettings, Run, Subscription, Topic
+from events.models import Event, FlowEffect, FlowSettings, Run, Step, Subscription, Topic
 from jobs.batches.kind import BATCH
 from jobs.models import Batch
 from notifications.deliveries import acknowledge
@@ -66,12 +66,16 @@ def test_a_digest_is_in_the_chains_of_its_events(ada: User) -> None:
 
 def test_nobody_sees_rows_of_others_and_operators_see_all(ada: User) -> None:
     bob, chain = make_user(), str(uuid4())
-    make_rule(ada)
+    make_rule(ada, series="1 day | Later")
     happen(ada, correlation_id=chain)
     happen(bob, correlation_id=chain)
+    run = Run.objects.create(user=ada, flow="incident", key="disk", correlation_id=chain)
+    Step.objects.create(user=ada, run=run, handler="incident.none", key="1", correlation_id=chain)
     assert [row.kind for row in trace(chain, bob).rows] == ["event"]
-    assert [row.kind for row in trace(chain, ada).rows] == ["event", "delivery"]
-    assert len(trace(chain, None).rows) == 3
+    assert {row.kind for row in trace(chain, ada).rows} == {"event", "delivery", "job", "run", "step"}
+    assert len(trace(chain, None).rows) == 6
+    Batch.objects.create(user=ada, correlation_id=chain, audience="everybody", message={"title": "Rain"}, as_of=NOON)
+    assert [row.kind for row in trace(chain, bob).rows] == ["event"]
     assert trace(str(uuid4()), ada).rows == []
 
 
