@@ -117,6 +117,7 @@ def test_it_is_due_at_once_when_it_has_so_many_and_the_next_event_opens_another(
         happen(ada)
     digest = Digest.objects.get()
     assert digest.available_at <= timezone.now()
+    assert digest.wake_at is not None and digest.wake_at <= timezone.now() + timedelta(minutes=30)  # for rescue
     first, full = woken
     assert (round(first.wait / 3600), full.wait) == (1, 0)
     runner.run(DIGEST, digest.id, "worker")

@@ -96,7 +96,8 @@ def test_an_operator_gives_a_person_another_quota(ada: User, settings: Settings)
 def test_messages_of_rules_count_and_a_new_day_begins_anew(ada: User) -> None:
     make_rule(ada, channels=[make_channel(ada)], conditions=[], body="x" * 5_000)
     happen(ada)
-    assert usage.used(ada.pk).bytes > 5_000
+    used = usage.used(ada.pk)
+    assert (used.events, used.this_minute, used.bytes > 5_000) == (1, 1, True)
     Usage.objects.update(day="2020-01-01", minute="2020-01-01T00:00Z")
     used = usage.used(ada.pk)
     assert (used.events, used.bytes, used.this_minute) == (0, 0, 0)
