@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 from playwright.sync_api import Error, Locator, Page
 
 _FURTHEST = 80  # presses of Tab before a field counts as out of reach
@@ -29,13 +31,21 @@ class Keyboard:
 
 
 def drag(what: Locator, to: Locator) -> None:
-    """Again if it was lost: Playwright gives up where `dragstart` comes a moment after the pointer has moved."""
-    page = what.page
-    page.evaluate("isOver = false; addEventListener('dragover', () => { isOver = true; }, true)")
+    """Again if it was lost: Playwright gives up where `dragstart` comes a moment after the pointer has moved.
+
+    What is left then is a click, which may open another page.
+    """
+    page, address = what.page, what.page.url
     for _ in range(10):
+        page.evaluate("isOver = false; addEventListener('dragover', () => { isOver = true; }, true)")
         what.drag_to(to)
         try:
-            if page.evaluate("window.isOver !== false"):
-                return
+            is_lost = page.evaluate("window.isOver === false")
         except Error:  # the next page comes
+            is_lost = False
+        page.wait_for_timeout(300 if is_lost else 0)
+        page.wait_for_load_state()
+        if urlsplit(page.url).path != urlsplit(address).path:
+            page.goto(address)
+        elif not is_lost:
             return

@@ -35,6 +35,7 @@ class Hand:
 
     def press(self, key: str) -> None:
         self.steps += 1
+        self.page.wait_for_load_state()  # a page shows its notice before its scripts have run
         self.page.keyboard.press(key)
 
     def drag(self, what: Locator, to: Locator) -> None:
