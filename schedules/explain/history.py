@@ -145,8 +145,7 @@ def _explain(
         return {}
     outages = heartbeat.outages(min(row.scheduled_for for row in rows) - _OUTAGES_BEFORE, now)
     checked = results.of_batches(schedule.user_id, [row.id for row in rows if row.outcome == Occurrence.Outcome.FIRED])
-    silenced = [row.scheduled_for for row in rows if row.reason == _Reason.HOLIDAY]
-    silent = Holidays.of(schedule.user, min(silenced)) if silenced else holidays.NONE
+    silent = _silent(schedule, rows)
     by_hand = _by_hand(schedule, rows)
     stories = {}
     for row in rows:
@@ -168,6 +167,11 @@ def _causes(schedule: Schedule, row: Occurrence, silent: Holidays, by_hand: Mapp
         span = silent.of_slot(schedule, row.scheduled_for) or silent.of_slot(schedule, row.fired_at)
         return [Cause(row.reason, days=None if span is None else (span.first, span.last))]
     return [] if row.reason in {_Reason.NONE, _Reason.LATE} else [Cause(row.reason)]
+
+
+def _silent(schedule: Schedule, rows: Sequence[Occurrence]) -> Holidays:
+    silenced = [row.scheduled_for for row in rows if row.reason == _Reason.HOLIDAY]
+    return Holidays.of(schedule.user, min(silenced)) if silenced else holidays.NONE
 
 
 def _by_hand(schedule: Schedule, rows: Sequence[Occurrence]) -> dict[str, str]:
