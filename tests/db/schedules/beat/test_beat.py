@@ -38,7 +38,8 @@ def due_in(seconds: float) -> Schedule:
 
 def make_stock_entry(**overrides: Any) -> PeriodicTask:
     every = IntervalSchedule.objects.get_or_create(every=1, period="hours")[0]
-    fields = {"name": "hourly", "task": "work.rescue", "interval": every, "queue": "test-stock"} | overrides
+    # Not one that rests while it has nothing to do.
+    fields = {"name": "hourly", "task": "work.count_tries", "interval": every, "queue": "test-stock"} | overrides
     return PeriodicTask.objects.create(**fields)
 
 
