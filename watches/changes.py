@@ -25,7 +25,7 @@ from watches.models import PingKey, Watch
 _NOT_TYPED = {"user", "state", "stays_paused", "version"}
 TYPED = [field.name for field in Watch._meta.concrete_fields if field.editable and field.name not in _NOT_TYPED]
 """The fields that a person decides, beside the channels."""
-_TIMING = {"kind", "period", "rule", "time_zone", "starts_at", "ends_at", "excluded", "grace"}
+_TIMING = {*Watch.TIMING, "period", "grace"}
 """Those that say when a ping is expected."""
 
 

@@ -22,7 +22,6 @@ from people.models import User
 from schedules.inputs.list_fields import TagsField, refuse_commas
 from schedules.inputs.nag_form import NagForm
 from schedules.inputs.timing_form import KINDS, TimingForm, first_values, typed
-from schedules.models import Schedule
 from schedules.rules import Timetable
 from watches import changes, timing
 from watches.changes import TYPED
@@ -191,7 +190,7 @@ class WatchForm(EditForm, ChannelsForm, NagForm, TimingForm):
         )
 
 
-_PLAIN = [name for name in TYPED if name in WatchForm.base_fields and name not in Schedule.TIMING]
+_PLAIN = [name for name in TYPED if name in WatchForm.base_fields and name not in Watch.TIMING]
 WatchForm.base_fields = SharedFields(WatchForm.base_fields)
 
 

@@ -36,6 +36,8 @@ def speaks(job_kind: str) -> bool:
 class Timed(Sender):
     """A schedule or a watch. `rule` is the canonical JSON of its `kind` (see `rules`), read in `time_zone`."""
 
+    TIMING: ClassVar[tuple[str, ...]] = ("kind", "rule", "time_zone", "starts_at", "ends_at", "excluded")
+
     # Words of its owner, as they were typed; see `tags`.
     tags = ArrayField(models.CharField(max_length=30), default=list, db_default=[], blank=True)
     escalate_after = models.PositiveIntegerField(
@@ -95,7 +97,7 @@ class Schedule(Timed):
         ALL = "all", gettext_lazy("Send every missed one, at most 100")
         SKIP = "skip", gettext_lazy("Send none of them")
 
-    TIMING = ("kind", "rule", "time_zone", "starts_at", "ends_at", "excluded", "max_count", "after_done")
+    TIMING = (*Timed.TIMING, "max_count", "after_done")
     LATE = ("spread", "misfire", "grace")
     JOB = ("job_kind", "job_payload", "connection", "on_error", "errors_allowed")
     # How it is sent, beside its channels.
