@@ -8,6 +8,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from common.database import checks
 from common.database.triggers import refuse_unreadable
 from common.models import DatedRow, Row
 from people.models.user import User
@@ -40,13 +41,12 @@ class Membership(Row):
         ordering = ["id"]
         constraints = [
             models.UniqueConstraint(fields=["person", "team"], name="membership_once"),
-            models.CheckConstraint(condition=models.Q(role__in=Role.values), name="membership_role"),
-            # Python cannot read PostgreSQL's 24:00.
-            models.CheckConstraint(
-                condition=models.Q(call_from=None) | models.Q(call_from__lte=time.max), name="membership_call_from"
-            ),
-            models.CheckConstraint(
-                condition=models.Q(call_until=None) | models.Q(call_until__lte=time.max), name="membership_call_until"
+            *checks.named(
+                "membership",
+                role=models.Q(role__in=Role.values),
+                # Python cannot read PostgreSQL's 24:00.
+                call_from=models.Q(call_from=None) | models.Q(call_from__lte=time.max),
+                call_until=models.Q(call_until=None) | models.Q(call_until__lte=time.max),
             ),
         ]
         triggers = [
