@@ -51,7 +51,7 @@ def child_sql(parent: str, key: str) -> str:
 
 
 def first_of(instant: datetime) -> UUID:
-    """The lowest UUIDv7 of `instant`, or of 1970: rows with time-ordered ids are found by time with their index."""
+    """The lowest UUIDv7 of `instant`, or of 1970 if that is later: it finds rows by time with their index."""
     return UUID(int=max(0, int(instant.timestamp() * 1000)) << 80)
 
 

@@ -23,12 +23,12 @@ def instants(*always: str, nullable: tuple[str, ...] = ()) -> Q:
 
 
 def readable(name: str, *always: str, nullable: tuple[str, ...] = ()) -> CheckConstraint:
-    """The constraint of this name that its instants are `instants`."""
+    """A constraint of this name: Python can show these instants; see `instants`."""
     return CheckConstraint(condition=instants(*always, nullable=nullable), name=name)
 
 
 def named(prefix: str, **conditions: Q) -> list[BaseConstraint]:
-    """A constraint for each condition, of that name behind the prefix."""
+    """A constraint for each condition, named by the prefix and its keyword."""
     return [CheckConstraint(condition=one, name=f"{prefix}_{name}") for name, one in conditions.items()]
 
 

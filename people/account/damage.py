@@ -85,7 +85,7 @@ def _damaged_in(model: type[models.Model], person_id: int, keys: list[UUID] | No
 
 @cache
 def _statement(model: type[models.Model], has_keys: bool) -> str | None:
-    """Plain SQL: Django compiles the statements of all tables ten times as long as PostgreSQL executes them."""
+    """Plain SQL: Django takes ten times as long to compile these statements as PostgreSQL to execute them."""
     columns = " ".join(f"WHEN {condition} THEN '{column}'" for column, condition in _conditions(model))
     if not columns:
         return None

@@ -46,7 +46,7 @@ class Entry:
     `zone` is that of the clock on which it stands. `state` is "" for what is to come. `has_more`: `count` is only the
     least number. What is to come has a `schedule`, what was sent a notification.
 
-    A page adds what follows these; `slot` is the time as addresses have it, of what can be moved.
+    A page adds `channels` and the fields after it; `slot`, of what can be moved, is the time as addresses have it.
     """
 
     title: str

@@ -49,7 +49,7 @@ def _find_models_to_render(self: ProjectState, app_label: str, model_name: str, 
     Django also renders what it refers to, and what refers to that: for nearly each operation all models of a person.
     """
     model = self.apps.all_models[app_label].get(model_name)
-    # Not of a new model or name, nor in a copied state, as to migrate backwards.
+    # As Django does for a new model or name, and in a copied state, as to migrate backwards.
     if model is None or model._meta.apps is not self.apps:
         return _stock(self, app_label, model_name, delay)
     self.is_delayed = True  # so that RunPython renders all models first: reverse accessors are not renewed here

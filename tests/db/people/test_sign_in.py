@@ -212,7 +212,7 @@ def test_sign_up_takes_as_long_for_an_address_that_has_an_account(
 ) -> None:
     settings.ACCOUNT_EMAIL_VERIFICATION = "mandatory"
     settings.ACCOUNT_RATE_LIMITS = {"signup": None}
-    monkeypatch.setattr(PBKDF2PasswordHasher, "iterations", 400_000)  # much longer than all else differs
+    monkeypatch.setattr(PBKDF2PasswordHasher, "iterations", 400_000)  # takes much longer than all that differs
 
     def seconds(email: str) -> float:
         begun = process_time()
