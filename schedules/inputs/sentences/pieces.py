@@ -20,7 +20,7 @@ DATA = Path(__file__).with_name("data")
 LONGEST = 300
 """Of a line, in characters."""
 _MOST_WORDS = 6
-# Kinds of pieces that are not times where a dash joins a word to them, as in "first-aid".
+# What is no time where a dash joins it to a word, as in "first-aid".
 _FIRST_OF_TWO = {"num", "ord", "half", "quarter", "unit", "vague"}
 _FUZZY = {"every", "adverb", "weekday", "month", "rel", "part", "plural", "tonight", "over", "weakmonth"}
 _FARTHEST = 14 * 60
@@ -92,7 +92,7 @@ def lexicon(language: str) -> Lexicon:
     phrases = _phrases(spoken)
     return Lexicon(
         phrases,
-        {word: kinds for (word, *more), kinds in phrases.items() if not more and kinds.keys() & _FUZZY},
+        _fuzzy(phrases),
         tuple(fold(preamble) for of in data for preamble in of["preambles"]),
         frozenset(fold(" ".join(of["ordinary"] for of in data)).split()),
         frozenset(_foreign(spoken)),
@@ -120,6 +120,10 @@ def _phrases(spoken: Iterable[str]) -> Mapping[tuple[str, ...], Mapping[str, Any
             # "am" of German is not that of "9 am".
             phrases[key] = kinds if key == ("am",) else phrases.get(key, {}) | kinds
     return phrases
+
+
+def _fuzzy(phrases: Mapping[tuple[str, ...], Mapping[str, Any]]) -> Mapping[str, Mapping[str, Any]]:
+    return {word: kinds for (word, *more), kinds in phrases.items() if not more and kinds.keys() & _FUZZY}
 
 
 def _foreign(spoken: Collection[str]) -> Iterator[str]:
