@@ -20,7 +20,7 @@ DATA = Path(__file__).with_name("data")
 LONGEST = 300
 """Of a line, in characters."""
 _MOST_WORDS = 6
-# What is no time where a dash joins it to a word, as in "first-aid".
+# Kinds of pieces that are not times where a dash joins a word to them, as in "first-aid".
 _FIRST_OF_TWO = {"num", "ord", "half", "quarter", "unit", "vague"}
 _FUZZY = {"every", "adverb", "weekday", "month", "rel", "part", "plural", "tonight", "over", "weakmonth"}
 _FARTHEST = 14 * 60
