@@ -120,20 +120,6 @@ def _of_type(context: Any, from_end: bool = False) -> float:
     return 1.0 + sum(1 for _one in node.itersiblings(node.tag, preceding=not from_end))
 
 
-def _parsed(selector: str, lists: list[str]) -> list[Selector]:
-    """cssselect reads few lists within a selector: each becomes ":any-of(n)", ":none-of(n)" or "2 of n" of `lists`."""
-
-    def numbered(match: re.Match[str]) -> str:
-        lists.append(match[2] or match[4] or "")
-        head = match[3] or f":{'none' if match[1].lower() == 'not' else 'any'}-of("
-        return f"{head}{len(lists) - 1})"
-
-    count = 1
-    while count:
-        selector, count = _LIST.subn(numbered, selector)
-    return parse(selector)
-
-
 def _where(condition: str) -> Any:
     return lambda _translator, xpath: xpath.add_condition(condition)
 
@@ -152,9 +138,21 @@ def _at(xpath: Any, place: str, arguments: Sequence[Token]) -> Any:
 class _Translator(HTMLTranslator):
     """Refuses what no stored page has, and knows lists and places that cssselect does not, as browsers do."""
 
-    def __init__(self, lists: list[str]) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self._lists = lists
+        self._lists: list[str] = []
+
+    def parsed(self, selector: str) -> list[Selector]:
+        """cssselect reads few lists within a selector: each becomes ":any-of(n)", ":none-of(n)" or "2 of n"."""
+        count = 1
+        while count:
+            selector, count = _LIST.subn(self._numbered, selector)
+        return parse(selector)
+
+    def _numbered(self, match: re.Match[str]) -> str:
+        self._lists.append(match[2] or match[4] or "")
+        head = match[3] or f":{'none' if match[1].lower() == 'not' else 'any'}-of("
+        return f"{head}{len(self._lists) - 1})"
 
     def pseudo_never_matches(self, xpath: Any) -> Any:
         raise ExpressionError("a page that is stored has none")
@@ -181,7 +179,7 @@ class _Translator(HTMLTranslator):
 
     def _none_of(self, function: Any) -> str:
         """The condition that an element matches none of a list, whose number is the last argument."""
-        several = _parsed(self._lists[int(function.arguments[-1].value)], self._lists)
+        several = self.parsed(self._lists[int(function.arguments[-1].value)])
         conditions = [self.xpath_negation(Negation(Element(), one.parsed_tree)).condition for one in several]
         if any(one.pseudo_element for one in several) or sum(map(len, conditions)) > _LONGEST_PATH:
             raise ExpressionError("it has a pseudo-element, or lists within lists within lists")
@@ -192,10 +190,11 @@ class _Translator(HTMLTranslator):
 def compiled(selector: str) -> tuple[etree.XPath, str]:
     """The path to the elements, and the attribute whose value is wanted instead of the text. Raises Invalid."""
     check_length(selector)
+    translator = _Translator()
     try:
-        result = _parsed(selector, lists := list[str]())
+        result = translator.parsed(selector)
         attributes = {_attribute(one.pseudo_element) for one in result}
-        path = "|".join(_Translator(lists).selector_to_xpath(one) for one in result)
+        path = "|".join(map(translator.selector_to_xpath, result))
         compiled_path = etree.XPath(path, extensions={(None, "of_type"): _of_type})
     except (SelectorError, ValueError, IndexError, RecursionError, etree.XPathError):
         raise Invalid("selector_syntax") from None
