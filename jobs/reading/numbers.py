@@ -43,11 +43,11 @@ _POWER_SIGNS = {"¢": -2, "k": 3, "M": 6, "Cr": 7, "B": 9, "T": 12}
 _POWERS_OF_LANGUAGES = {
     **{language: {"mil mil\\w+": "bn", "mil": "k"} for language in ("es", "ca", "gl")},
     **{language: {"mil": "M", "bil": "trn"} for language in ("cs", "sk", "ro", "hr", "sl", "sr", "bs")},
-    **{"de": {"Billion": "trn"}, "fr": {"billions": "trn", "Mds?": "bn"}, "ms": {"bilion": "bn"}},
-    **{"id": {"M": "bn", "jt": "M", "rb": "k", "T(?!-)": "trn"}, "vi": {"nghìn tỷ": "trn", "tr": "M"}},
-    **{"sv": {"mdr": "bn", "mn": "M", "tn": "k"}, "tr": {"bin": "k", "Mn": "M", "Mr": "bn"}},
-    **{"pt": {"mil": "k", "mi": "M", "bi": "bn", "tri": "trn"}},
-}
+    "de": {"Billion": "trn"}, "fr": {"billions": "trn", "Mds?": "bn"}, "ms": {"bilion": "bn"},
+    "id": {"M": "bn", "jt": "M", "rb": "k", "T(?!-)": "trn"}, "vi": {"nghìn tỷ": "trn", "tr": "M"},
+    "sv": {"mdr": "bn", "mn": "M", "tn": "k"}, "tr": {"bin": "k", "Mn": "M", "Mr": "bn"},
+    "pt": {"mil": "k", "mi": "M", "bi": "bn", "tri": "trn"},
+}  # fmt: skip
 _MINUS = "[-\u2212\u2013]"
 _NUMBER = re.compile(
     rf"(?P<minus>(?<![\w.,]){_MINUS}(?:(?:[A-Z]{{0,3}}[^\w\s.,]|[A-Z]{{3}}|{_NAMES})\s?|[A-Z][A-Za-z]{{0,2}})(?=[0-9])"
