@@ -48,7 +48,7 @@ def _takes_cloud_events(run: Run) -> Run:
     @wraps(run)
     def view(request: ApiRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         request.takes_odd_numbers = True
-        if (mode := _mode(request)) is not None:
+        if mode := _mode(request):
             request._body = json.dumps(_body(request, mode), ensure_ascii=False, separators=(",", ":")).encode()
             request.content_type, request.content_params = "application/json", {}
         return run(request, *args, **kwargs)
@@ -56,8 +56,8 @@ def _takes_cloud_events(run: Run) -> Run:
     return view
 
 
-def _mode(request: HttpRequest) -> str | None:
-    return cloud_events.mode(request.headers.get("Content-Type", ""), _headers(request)) or None
+def _mode(request: HttpRequest) -> str:
+    return cloud_events.mode(request.headers.get("Content-Type", ""), _headers(request))
 
 
 def _headers(request: HttpRequest) -> dict[str, str]:
@@ -171,7 +171,7 @@ def publish(request: ApiRequest, body: EventsBody) -> HttpResponse:
     _check_audiences(request, body)
     envelopes = [one.envelope(topic_id=topics.get(one.topic or "")) for one in body.all]
     request.messages = len(envelopes)
-    if _mode(request) is not None:
+    if _mode(request):
         envelopes = [replace(one, key=cloud_events.key(one.source, one.key)) for one in envelopes]
     try:
         # A refused single one has stored nothing anyway.

@@ -181,7 +181,7 @@ def _own(request: ApiRequest) -> QuerySet[Channel]:
     return Channel.objects.for_user(request.auth.user).filter(provider=STATUS)
 
 
-_changing = partial(locked, shown=StatusWebhook, provider=STATUS)
+_changing = partial(locked, show=StatusWebhook, provider=STATUS)
 
 
 def _unverified(request: ApiRequest, webhook_id: UUID) -> Channel:

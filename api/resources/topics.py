@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 
 from api.protocol import paging, versions
 from api.protocol.access import ApiRequest, Bearer
-from api.protocol.answers import answer, fields_of, of
+from api.protocol.answers import answer, documents, fields_of, of
 from api.protocol.fields import FormBody, Instant, Partial, Replacement, Texts, one_of, shows
 from api.protocol.problems import FieldError, invalid, require_unchanged, require_valid
 from common.database import postgres
@@ -222,9 +222,7 @@ def subscribe(request: ApiRequest, topic_id: UUID, body: SubscriptionReplacement
     user = request.auth.user
     topic = get_object_or_404(Topic.objects.to_join(user).select_related("user"), id=topic_id)
     own = Subscription.objects.for_user(user).current().filter(topic=topic).select_related("topic__user")
-    require_unchanged(
-        body, lambda own: {} if (one := own.first()) is None else fields_of(SubscriptionDocument, one), own
-    )
+    require_unchanged(body, lambda rows: next(iter(documents(SubscriptionDocument, rows)), {}), own)
     form = ChannelsForm({"channels": body.channel_ids}, user)
     require_valid(body, form)
     return answer(fields_of(SubscriptionDocument, subscriptions.join(user, topic, form.chosen)))

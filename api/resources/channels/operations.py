@@ -46,10 +46,10 @@ def own(request: ApiRequest, channel_id: UUID) -> Channel:
 
 
 @contextmanager
-def locked(request: ApiRequest, channel_id: UUID, shown: Show = ChannelDocument, **which: str) -> Iterator[Channel]:
+def locked(request: ApiRequest, channel_id: UUID, show: Show = ChannelDocument, **which: str) -> Iterator[Channel]:
     """As `own`, locked in a transaction, with its person."""
     mine = Channel.objects.for_user(request.auth.user)
-    with lock_user(request.auth.user), versions.locked(request, mine, shown, id=channel_id, **which) as channel:
+    with lock_user(request.auth.user), versions.locked(request, mine, show, id=channel_id, **which) as channel:
         yield channel
 
 

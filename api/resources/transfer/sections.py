@@ -157,7 +157,7 @@ class CounterEntry(Body):
     value: int = Field(ge=-_LARGEST, le=_LARGEST)
 
 
-def _shown(body: type[BaseModel], row: Any, **others: Any) -> Entry:
+def _document(body: type[BaseModel], row: Any, **others: Any) -> Entry:
     return {"id": str(row.id)} | fields_of(body, row, **others)
 
 
@@ -286,13 +286,13 @@ SECTIONS = {
         Connection.objects.for_user, connections.ConnectionDocument, _add_connection,
     ),
     "topics": Section(
-        gettext_lazy("Topics"), TopicBody, ("slug",), Topic.objects.for_user, partial(_shown, TopicBody),
+        gettext_lazy("Topics"), TopicBody, ("slug",), Topic.objects.for_user, partial(_document, TopicBody),
         lambda taker, body, key: topics.make(taker.user, body).id,
     ),
     "subscriptions": Section(
         gettext_lazy("Subscriptions"), SubscriptionEntry, ("topic_id",),
         lambda user: Subscription.objects.for_user(user).current().select_related("topic"),
-        lambda one: _shown(SubscriptionEntry, one, name=one.topic.name), _add_subscription,
+        lambda one: _document(SubscriptionEntry, one, name=one.topic.name), _add_subscription,
     ),
     "inbound": Section(
         gettext_lazy("Inbound addresses"), InboundBody, ("label", "scheme", "signature", "event"),
@@ -331,7 +331,7 @@ SECTIONS = {
     "status_pages": Section(
         gettext_lazy("Status pages"), StatusPageEntry, StatusPageEntry.model_fields,
         lambda user: StatusPage.objects.for_user(user).prefetch_related("watches"),
-        lambda page: _shown(StatusPageEntry, page, watch_ids=status_pages.shown_ids(page)),
+        lambda page: _document(StatusPageEntry, page, watch_ids=status_pages.shown_ids(page)),
         partial(_add_locked, status_pages.make),
     ),
     "counters": Section(
