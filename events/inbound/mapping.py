@@ -24,7 +24,8 @@ from work.reasons import NO_REASON, Reason
 
 MOST_ALERTS = 100
 """Alerts of one request."""
-_SECONDS, _MILLISECONDS = re.compile(r"[0-9]{9,13}(?:\.[0-9]{1,9})?"), 1e11
+_SECONDS = re.compile(r"[0-9]{9,13}(?:\.[0-9]{1,9})?")
+_MILLISECONDS = 1e11  # the least: as seconds it would be in the year 5138
 TEXTS.update(
     too_many_events=_("It has more than %(most)s events."),
     not_a_type=_("“%(value)s” is not a type; write one such as order.paid."),
@@ -230,7 +231,7 @@ def _time(value: Any) -> datetime | None:
         if isinstance(value, str) and not _SECONDS.fullmatch(value):
             instant = datetime.fromisoformat(value.upper())
         elif isinstance(value, str | int | float) and not isinstance(value, bool):
-            seconds = float(value)  # or milliseconds, which no expression can divide
+            seconds = float(value)  # or milliseconds: JMESPath cannot divide
             instant = datetime.fromtimestamp(seconds / 1_000 if seconds >= _MILLISECONDS else seconds, UTC)
         else:
             raise problem

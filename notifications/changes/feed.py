@@ -1,4 +1,4 @@
-"""Read, process and prune the feed of changes.
+"""Read, process and prune the feed of changes, and send it to status webhooks.
 
 A change is read once no transaction that is still running can have an older one: so whoever goes on after the last
 change that they have read misses nothing, however late a transaction commits.

@@ -152,7 +152,7 @@ def _is_endless(parts: dict[str, str]) -> bool:
 
 
 def _is_short(parts: dict[str, str]) -> bool:
-    """Whether its dates, written out from its start, do not take longer than the whole file."""
+    """Whether it has few enough dates to expand it: it is daily or rarer, or its COUNT is small."""
     frequency = parts.get("FREQ")
     return frequency in _COARSE or (frequency != "SECONDLY" and 0 < _count(parts) <= _MOST_COUNTED)
 
