@@ -40,11 +40,10 @@ def test_each_error_of_a_form_has_a_code(path: Path) -> None:
 def codes(source: str) -> Iterator[str]:
     """The constant codes of errors, at the second place of a ValidationError and the third of a FieldError."""
     for call in [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]:
-        place = {"ValidationError": 1, "FieldError": 2}.get(ast.unparse(call.func).rpartition(".")[2])
-        named = [keyword.value for keyword in call.keywords if keyword.arg == "code"]
-        for code in [*(call.args[place : place + 1] if place else ()), *(named if place else ())]:
-            if isinstance(code, ast.Constant):
-                yield str(code.value)
+        if place := {"ValidationError": 1, "FieldError": 2}.get(ast.unparse(call.func).rpartition(".")[2]):
+            named = [keyword.value for keyword in call.keywords if keyword.arg == "code"]
+            found = [*call.args[place : place + 1], *named]
+            yield from (str(code.value) for code in found if isinstance(code, ast.Constant))
 
 
 def test_the_documentation_lists_each_code_of_an_error() -> None:
