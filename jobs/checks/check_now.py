@@ -55,7 +55,7 @@ class Checked(NamedTuple):
 def check_now(user: User, reminder: Any, origin_id: UUID | None = None) -> Checked:
     """Record a job, and wait a moment for it. Do not call it in a transaction: no worker would see the job.
 
-    The reminder need not be saved. It knows what the last check of `origin_id` left.
+    The reminder need not be saved. The check knows what the last one of `origin_id` left.
     """
     if not rate_limiter.allows(f"check-now:{user.pk}", A_MINUTE, 60.0):
         return Checked(outcome="failed", reason=Reason(JobCode.TOO_OFTEN, most=A_MINUTE))

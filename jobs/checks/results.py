@@ -77,7 +77,7 @@ def not_taken(params: Any) -> list[dict[str, Any]]:
 
 
 def instant(params: Any, name: str) -> datetime | None:
-    """`silent_since`, where a source has brought nothing for long; `answered_at`, where a check used a kept answer."""
+    """`name`: "silent_since", if a source brought nothing for long; "answered_at", if a check used a stored answer."""
     instants = [one[name] for one in _chain(params) if one.get(name)]
     return datetime.fromisoformat(instants[0]) if instants else None
 
