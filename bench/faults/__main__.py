@@ -29,7 +29,7 @@ _FAILOVER, _DISK = 19, 20  # each alone, for it has engines of its own
 _HEADS = ("cell", "delivered", "lost", "twice", "repeats", "unknown", "expired", "dead", "p99, s")
 
 
-def wishes(arguments: list[str] | None = None) -> argparse.Namespace:
+def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="script/bench faults", description=__doc__)
     parser.add_argument("--cell", type=int, action="append", choices=range(1, 24))
     parser.add_argument("--deliveries", type=int, default=10_000)
@@ -45,7 +45,7 @@ def wishes(arguments: list[str] | None = None) -> argparse.Namespace:
 
 
 def main() -> int:
-    wished = wishes()
+    wished = parse()
     with ExitStack() as running:
         server, variables = None, {}
         if wished.postgres or wished.pgbouncer or wished.cell in ([_FAILOVER], [_DISK]):
@@ -62,7 +62,7 @@ def main() -> int:
 
 
 def play(wished: argparse.Namespace, broker: Broker, server: Postgres | None = None, **variables: str) -> int:
-    """Once Django is set up. `variables`: for workers, beats and web."""
+    """Run the cells, once Django is set up; returns the exit status. `variables`: for workers, beats and web."""
     from bench.faults.run import run
 
     verdicts = []

@@ -1,4 +1,4 @@
-"""What `test_faults.py` calls in a process of its own: the fault matrix, prepared once, whose programs are forks."""
+"""Functions that `test_faults.py` calls in another process: it prepares the fault matrix once, and forks programs."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from tests.zygote import Zygote
 
 
 def start(var: str) -> None:
-    """The database is a copy too."""
+    """Start the engines and set Django up."""
 
-    def broker() -> OneRedis:
+    def broker() -> OneRedis:  # between the two: the migrated tables are copied, as for other tests
         migrated.fill(str(settings.DATABASES["default"]["NAME"]))
         return OneRedis()
 
@@ -33,10 +33,10 @@ def start(var: str) -> None:
 
 
 def play(*arguments: str) -> dict[str, Any]:
-    """The cells that ran, by number."""
-    with redirect_stdout(StringIO()) as said:
-        command.play(command.wishes(["--json", *arguments]), OneRedis())
-    return cast(dict[str, Any], json.loads(said.getvalue().splitlines()[-1])["ours"])
+    """Run cells; returns their results by number."""
+    with redirect_stdout(StringIO()) as output:
+        command.play(command.parse(["--json", *arguments]), OneRedis())
+    return cast(dict[str, Any], json.loads(output.getvalue().splitlines()[-1])["ours"])
 
 
 def walk_through_the_second_kind() -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from multiprocessing import get_context
-from multiprocessing.pool import Pool
 from pathlib import Path
 from typing import Any, cast
 
@@ -45,28 +44,25 @@ if ALL and POOL == "threads":  # processes share no commits
     MUTATIONS |= {"early-wake": 11}
 
 Cells = dict[str, Any]
-Play = Callable[..., Cells]
+Call = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")
-def harness() -> Iterator[Pool]:
-    """A process with settings and engines of its own."""
+def harness() -> Iterator[Call]:
+    """Calls a function in another process, which has the settings and the engines of the fault matrix."""
     with get_context("spawn").Pool(1) as pool:
-        pool.apply(start, [str(var_dir() / "faults")])
-        yield pool
+
+        def call(function: Call, *arguments: str) -> Any:
+            return pool.apply_async(function, arguments).get(3600 if ALL else 1800)
+
+        call(start, str(var_dir() / "faults"))
+        yield call
 
 
 @pytest.fixture(scope="module")
-def played(harness: Pool) -> Play:
-    def played(*arguments: str) -> Cells:
-        return harness.apply_async(play, ["--pool", POOL, *arguments]).get(3600 if ALL else 1800)
-
-    return played
-
-
-@pytest.fixture(scope="module")
-def matrix(played: Play) -> Cells:
-    return played("--deliveries", str(DELIVERIES), *(f"--cell={cell}" for cell in CELLS))
+def matrix(harness: Call) -> Cells:
+    cells = (f"--cell={cell}" for cell in CELLS)
+    return cast(Cells, harness(play, "--pool", POOL, "--deliveries", str(DELIVERIES), *cells))
 
 
 @pytest.mark.parametrize("cell", CELLS)
@@ -92,11 +88,11 @@ def test_a_poisoned_payload_ends_alone(matrix: Cells) -> None:
 
 
 @pytest.mark.parametrize(("mutation", "cell"), MUTATIONS.items())
-def test_the_matrix_turns_red_without(played: Play, mutation: str, cell: int) -> None:
+def test_the_matrix_turns_red_without(harness: Call, mutation: str, cell: int) -> None:
     # A mutation breaks only what a race happens to hit: on a busy machine one small play may miss it, three do not.
     for seed in range(1, 4):
-        rushed = ("--deliveries", "120", "--patience", "10", "--seed", str(seed))
-        if played("--cell", str(cell), "--mutation", mutation, *rushed)[str(cell)]["red"]:
+        rushed = ("--pool", POOL, "--deliveries", "120", "--patience", "10", "--seed", str(seed))
+        if harness(play, "--cell", str(cell), "--mutation", mutation, *rushed)[str(cell)]["red"]:
             return
     pytest.fail(f"the matrix stays green with {mutation}")
 
@@ -112,5 +108,5 @@ def test_a_fault_that_never_happens_is_an_error(tmp_path: Path) -> None:
     cluster.check_points()
 
 
-def test_a_kind_of_sixty_lines_has_dead_letters_that_are_listed_replayed_and_discarded(harness: Pool) -> None:
-    harness.apply(walk_through_the_second_kind)
+def test_a_kind_of_sixty_lines_has_dead_letters_that_are_listed_replayed_and_discarded(harness: Call) -> None:
+    harness(walk_through_the_second_kind)
