@@ -36,6 +36,11 @@ def worker_command(name: str, level: str) -> list[str]:
     return [*celery, "-Q", queues, "-n", f"{name}@%h", *quick, "--loglevel", level]
 
 
+def manage_command(*arguments: str) -> list[str]:
+    """The command of `manage.py` as code, which tests run in a fork: see `tests/zygote.py`."""
+    return [sys.executable, "-c", "import manage; manage.main()", *arguments]
+
+
 @dataclass(eq=False)
 class Child:
     """One program. Its output goes to `on_line` (line, name), by default to our output.

@@ -22,7 +22,7 @@ from config import embedded
 from config.embedded.postgres import as_superuser
 from config.environment import env
 from config.processes.commands import web_command
-from demo.child import Child, worker_command
+from demo.child import Child, manage_command, worker_command
 from demo.ports import free_port
 
 Found = TypeVar("Found")
@@ -78,11 +78,9 @@ class Installation:
 
     def manage(self, *arguments: str, **environment: str) -> None:
         """Run a command of manage.py. Raises DemoFailed with its last lines."""
-        command = [sys.executable, "-c", "import manage; manage.main()", *arguments]
+        command, environment = manage_command(*arguments), self.environment | environment
         lines: list[str] = []
-        child = Child(
-            "manage", command, environment=self.environment | environment, on_line=lambda line, _: lines.append(line)
-        )
+        child = Child("manage", command, environment=environment, on_line=lambda line, _: lines.append(line))
         child.start()
         while (status := child.exit_status()) is None:
             time.sleep(0.02)

@@ -21,7 +21,7 @@ from django.db import connection
 
 from config import embedded
 from config.embedded.postgres import Postgres
-from demo.child import Child, worker_command
+from demo.child import Child, manage_command, worker_command
 from demo.receivers import HTTPReceiver
 from events.intake import ledger
 from events.models import Event
@@ -29,7 +29,7 @@ from events.pure.envelope import Envelope
 from schedules.models import Schedule
 from tests.make import make_channel, make_rule, make_schedule, make_user
 from tests.process.conftest import wait_until
-from tests.process.notifications.conftest import environment, manage, managing
+from tests.process.notifications.conftest import environment, manage
 from work.backup import archive
 from work.models import Backup
 from work.tasks import back_up
@@ -70,7 +70,7 @@ def succeed(*arguments: str, **variables: str) -> str:
 
 def backup(to: Path, **variables: str) -> Child:
     """A backup that is being made."""
-    taking = Child("backup", managing("backup", str(to)), environment=environment(**variables))
+    taking = Child("backup", manage_command("backup", str(to)), environment=environment(**variables))
     taking.start()
     return taking
 

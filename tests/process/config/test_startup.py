@@ -17,10 +17,11 @@ from django.db import connection
 from bench.servers import pgbouncer
 from common.database import encryption
 from config import embedded
+from demo.child import manage_command
 from notifications.channels import key_rotation
 from people.models import User
 from tests.broken_line import Line
-from tests.process.notifications.conftest import environment, manage, managing, run
+from tests.process.notifications.conftest import environment, manage, run
 from work.backup import archive
 from work.kinds import KINDS
 
@@ -91,7 +92,7 @@ def test_the_log_level_holds_for_uvicorn_too() -> None:
     ("name", "value"), [("BASE_URL", "https://example.org/carillon"), ("MAIL_RETURN_PATH", "Nobody <nobody>")]
 )
 def test_a_wrong_address_stops_the_start_with_one_line(name: str, value: str) -> None:
-    status, line = start(managing("check"), **{name: value})
+    status, line = start(manage_command("check"), **{name: value})
     assert status == 1
     assert line.startswith(f"Carillon cannot start: {name} ")
 
@@ -102,7 +103,9 @@ def test_a_worker_and_a_beat_write_links_without_the_pages_of_the_admin_and_the_
 ) -> None:
     code = _LINK.format(signal=signal)  # a new program: a fork has imported all
     ours = os.environ | environment()
-    done = subprocess.run([sys.executable, "-c", code], env=ours, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=ours, capture_output=True, text=True, timeout=180, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["/watches/", "False", *sorted(kind.task for kind in KINDS.values())]
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from django.conf import settings
 from django.db import connection
 
-from demo.child import Child
+from demo.child import Child, manage_command
 from notifications.models import Delivery
 from tests.process.conftest import wait_until
 
@@ -47,12 +47,7 @@ def run_in_a_process(code: str, *arguments: str, **overrides: str) -> subprocess
 
 def manage(*arguments: str, **overrides: str) -> subprocess.CompletedProcess[str]:
     """Run `manage.py`."""
-    return run(managing(*arguments), **overrides)
-
-
-def managing(*arguments: str) -> list[str]:
-    """The command line of `manage.py` as code, which may run in a fork of a process that has loaded all of Carillon."""
-    return [sys.executable, "-c", "import manage; manage.main()", *arguments]
+    return run(manage_command(*arguments), **overrides)
 
 
 def run(command: list[str], **overrides: str) -> subprocess.CompletedProcess[str]:

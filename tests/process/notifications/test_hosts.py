@@ -9,13 +9,13 @@ from datetime import timedelta
 
 import pytest
 
-from demo.child import Child
+from demo.child import Child, manage_command
 from demo.receivers import HTTPReceiver, Reply
 from demo.receivers.http import Hang
 from notifications.deliveries import outbox
 from notifications.models import Attempt, Delivery
 from tests.make import make_channel, make_delivery, make_user
-from tests.process.notifications.conftest import environment, managing, run
+from tests.process.notifications.conftest import environment, run
 from tests.process.notifications.test_pools import command
 from work.broker import wakes
 
@@ -78,7 +78,9 @@ def until(condition: Callable[[], bool]) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", [managing("check"), [sys.executable, "-m", "celery", "-A", "config", "worker"]], ids=["manage", "worker"]
+    "command",
+    [manage_command("check"), [sys.executable, "-m", "celery", "-A", "config", "worker"]],
+    ids=["manage", "worker"],
 )
 def test_waits_for_a_provider_that_does_not_exist_end_the_program_at_its_start(command: list[str]) -> None:
     ended = run(command, RETRY_WAITS_PIGEON="60", CELERY_SKIP_CHECKS="")  # the check is what ends it

@@ -10,13 +10,13 @@ from uuid import uuid4
 import pytest
 from django.db import connection
 
-from demo.child import Child
+from demo.child import Child, manage_command
 from demo.ports import free_port
 from people.models import User
 from tests.broken_line import Line
 from tests.make import make_watch
 from tests.process.conftest import wait_until
-from tests.process.notifications.conftest import environment, manage, managing
+from tests.process.notifications.conftest import environment, manage
 from watches import changes
 from watches.models import Watch
 
@@ -34,7 +34,7 @@ def receiver(database: Line) -> Iterator[tuple[int, list[str]]]:
     lines: list[str] = []
     process = Child(
         "mail",
-        managing("receive_pings", f"--port={port}"),
+        manage_command("receive_pings", f"--port={port}"),
         environment=variables,
         on_line=lambda line, _: lines.append(line),
     )
