@@ -82,7 +82,7 @@ def _program(name: str) -> str:
 
 def _run(*command: str, **variables: str) -> None:
     keys = {"SECRET_KEY": settings.SECRET_KEY, "ENCRYPTION_KEYS": ",".join(settings.ENCRYPTION_KEYS)}
-    keys["DJANGO_SETTINGS_MODULE"] = "config.settings"  # a harness has apps of its own
+    keys["DJANGO_SETTINGS_MODULE"] = "config.settings"  # also from the fault matrix, which has more apps
     subprocess.run(
         command,
         cwd=embedded.CHECKOUT,

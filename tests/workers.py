@@ -31,7 +31,7 @@ def pytest_collection(session: pytest.Session) -> None:
         files = sorted(file for lane in session.config.args for file in Path(lane).rglob("test_*.py"))
         first = len(files) * int(_worker[2:]) // int(os.environ["PYTEST_XDIST_WORKER_COUNT"])
         for file in files[first:] + files[:first]:
-            with suppress(Exception):  # collection says it
+            with suppress(Exception):  # collection reports it
                 import_module(".".join(file.with_suffix("").parts))
 
 

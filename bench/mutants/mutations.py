@@ -49,7 +49,7 @@ _IN_SQL: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
 
 
 def _is_as_none(value: ast.expr) -> bool:
-    """Whether to return None instead is hardly a bug, or the same one as another mutant: False for True."""
+    """Whether `return None` instead is hardly a bug, or is the same as the mutant `return False`."""
     return isinstance(value, ast.Constant) and (value.value is True or not value.value)
 
 

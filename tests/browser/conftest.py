@@ -122,7 +122,7 @@ def watched(page: Any) -> Iterator[Page]:
     for event, listener in listeners.items():
         page.context.on(event, listener)
     yield page
-    page.context.cookies()  # meanwhile it says what it has said
+    page.context.cookies()  # events that are on their way come before its answer
     for event, listener in listeners.items():
         page.context.remove_listener(event, listener)
     assert complaints == []
@@ -147,7 +147,7 @@ def page(request: pytest.FixtureRequest, tab: Page, processes: Installation) -> 
             other.close()
         tab.unroute_all()
         tab.emulate_media(color_scheme="null")
-        tab.goto(f"{processes.url}/static/bell.svg")  # of the same site, so that its process stays
+        tab.goto(f"{processes.url}/static/bell.svg")  # on the same site, the browser keeps its process
         devtools = tab.context.new_cdp_session(tab)
         devtools.send("Storage.clearDataForOrigin", {"origin": processes.url, "storageTypes": "all"})
         devtools.detach()

@@ -116,8 +116,10 @@ def filter_case(_context: Any, case: Any) -> bool:
 
 
 def _is_first(*names: object) -> bool:
-    """Whether it is not yet called with these."""
-    return names not in _sent and not _sent.add(names)  # type: ignore[func-returns-value]
+    """Whether this is the first call with these names."""
+    is_first = names not in _sent
+    _sent.add(names)
+    return is_first
 
 
 @schemathesis.check

@@ -180,7 +180,7 @@ def test_the_server_starts_everything_restarts_what_dies_and_stops_all_of_it(
     assert all(is_free(keeper) for keeper in home.glob("*/keeper"))
     assert not (home / "postgres" / "data" / "postmaster.pid").exists()
     assert "Traceback" not in "".join(server.lines)
-    assert not any(line.startswith("worker: ") for line in server.lines)  # Celery, without the label
+    assert not any(line.startswith("worker: ") for line in server.lines)  # lines of Celery that lack our label
 
 
 @pytest.mark.journey
