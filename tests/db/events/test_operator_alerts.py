@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.core.cache import cache
-from django.db import OperationalError, connection
+from django.db import OperationalError, connection, transaction
 from django.db.models import Model
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -115,8 +115,9 @@ def make_dead(model: type[Any], cause: str = "", **fields: Any) -> Any:
             "reason_code": "lost",
         },
     ]
-    for change in changes:
-        model.objects.filter(id=row.id).update(**change)
+    with transaction.atomic():  # else a worker that runs may rescue what seems to have been lost
+        for change in changes:
+            model.objects.filter(id=row.id).update(**change)
     return row
 
 
