@@ -73,8 +73,11 @@ class StatusPageAdmin(OwnedAdmin):
     )
 
 
-class StatusMailRecord(WorkAdmin):
+@admin.register(StatusMail)
+class StatusMailAdmin(WorkAdmin):
     kind = STATUS_MAIL
+    list_display = ("what", "state_label", "why", "to", "page", "person", "available", "settled")
+    empty_text = _("No status page has mailed its subscribers yet.")
     about = (("what", "person"), ("to", "page"), "incident")
     related = ("user", "subscriber__page", "incident")
     search_ids = ("subscriber_id",)
@@ -84,12 +87,6 @@ class StatusMailRecord(WorkAdmin):
     page = columns.column(_("status page"), "subscriber.page")
 
 
-@admin.register(StatusMail)
-class StatusMailAdmin(StatusMailRecord):
-    list_display = ("what", "state_label", "why", "to", "page", "person", "available", "settled")
-    empty_text = _("No status page has mailed its subscribers yet.")
-
-
 @admin.register(DeadLetter)
-class DeadStatusMailAdmin(DeadLetterAdmin, StatusMailRecord):
+class DeadStatusMailAdmin(DeadLetterAdmin, StatusMailAdmin):
     list_display = ("what", "state_label", "why", "to", "person", "settled", "tries", "replays")

@@ -44,10 +44,11 @@ class EventEffectInline(ReadOnlyInline):
     )
 
 
-class EventRecord(WorkAdmin):
-    """The common part of events and dead letters."""
-
+@admin.register(Event)
+class EventAdmin(WorkAdmin):
     kind = EVENT
+    list_display = ("type", "state_label", "why", "source", "person", "occurred", "tries", "available")
+    empty_text = _("No event was published yet.")
     about = (("type", "source"), ("person", "occurred"), "trace", "topic", "data")
     technical = (("key", "hops"), "cause")
     search_ids = ("correlation_id",)
@@ -61,19 +62,16 @@ class EventRecord(WorkAdmin):
     occurred = columns.instant_column(_("occurred"), "occurred_at")
 
 
-@admin.register(Event)
-class EventAdmin(EventRecord):
-    list_display = ("type", "state_label", "why", "source", "person", "occurred", "tries", "available")
-    empty_text = _("No event was published yet.")
-
-
 @admin.register(DeadLetter)
-class DeadEventAdmin(DeadLetterAdmin, EventRecord):
+class DeadEventAdmin(DeadLetterAdmin, EventAdmin):
     list_display = ("type", "state_label", "why", "source", "person", "settled", "tries", "replays")
 
 
-class DigestRecord(WorkAdmin):
+@admin.register(Digest)
+class DigestAdmin(WorkAdmin):
     kind = DIGEST
+    list_display = ("rule_name", "state_label", "why", "person", "gathered", "available", "settled")
+    empty_text = _("No rule has gathered events yet.")
     about = (("rule_name", "person"), ("type_pattern", "key_value"), "gathered")
     technical = (("notification_id", "hops"), "cause")
     related = ("user", "rule")
@@ -83,12 +81,6 @@ class DigestRecord(WorkAdmin):
     rule_name = columns.column(_("rule"), "rule.name")
 
 
-@admin.register(Digest)
-class DigestAdmin(DigestRecord):
-    list_display = ("rule_name", "state_label", "why", "person", "gathered", "available", "settled")
-    empty_text = _("No rule has gathered events yet.")
-
-
 @admin.register(DeadDigest)
-class DeadDigestAdmin(DeadLetterAdmin, DigestRecord):
+class DeadDigestAdmin(DeadLetterAdmin, DigestAdmin):
     list_display = ("rule_name", "state_label", "why", "person", "gathered", "settled", "tries", "replays")

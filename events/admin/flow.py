@@ -71,8 +71,11 @@ class RunAdmin(OwnedAdmin):
     trace = columns.column(gettext_lazy("trace"), "", cells.trace)
 
 
-class StepRecord(WorkAdmin):
+@admin.register(Step)
+class StepAdmin(WorkAdmin):
     kind = STEP
+    list_display = ("handler", "of_run", "state_label", "why", "person", "tries", "available")
+    empty_text = gettext_lazy("No flow has begun a step yet.")
     about = (("handler", "step_key"), ("person", "of_run"), "trace", "input", "result")
     technical = (("hops",), "cause")
     related = ("user", "run")
@@ -84,14 +87,8 @@ class StepRecord(WorkAdmin):
     trace = columns.column(gettext_lazy("trace"), "", cells.trace)
 
 
-@admin.register(Step)
-class StepAdmin(StepRecord):
-    list_display = ("handler", "of_run", "state_label", "why", "person", "tries", "available")
-    empty_text = gettext_lazy("No flow has begun a step yet.")
-
-
 @admin.register(FailedStep)
-class FailedStepAdmin(DeadLetterAdmin, StepRecord):
+class FailedStepAdmin(DeadLetterAdmin, StepAdmin):
     list_display = ("handler", "of_run", "state_label", "why", "person", "settled", "tries", "replays")
     newest = ("of_run", "why", "settled")
     actions = (*DeadLetterAdmin.actions, "skip")

@@ -23,8 +23,12 @@ from work.admin.dead_letter import DeadLetterAdmin
 from work.admin.rows import WorkAdmin
 
 
-class JobRecord(WorkAdmin):
+@admin.register(Job)
+class JobAdmin(WorkAdmin):
     kind = JOB
+    list_display = ("kind_label", "state_label", "why", "person", "due", "tries", "available")
+    link_lookups = ("user__id__exact", "connection__id__exact")
+    empty_text = _("No reminder has checked anything yet.")
     about = (("kind_label", "queue"), ("person", "due"), ("connection", "notification"), "on_error", "payload")
     technical = ("batch_id", "cause")
     search_ids = ("origin_id", "batch_id")
@@ -38,20 +42,16 @@ class JobRecord(WorkAdmin):
     due = columns.instant_column(_("due"), "slot")
 
 
-@admin.register(Job)
-class JobAdmin(JobRecord):
-    list_display = ("kind_label", "state_label", "why", "person", "due", "tries", "available")
-    link_lookups = ("user__id__exact", "connection__id__exact")
-    empty_text = _("No reminder has checked anything yet.")
-
-
 @admin.register(DeadLetter)
-class DeadJobAdmin(DeadLetterAdmin, JobRecord):
+class DeadJobAdmin(DeadLetterAdmin, JobAdmin):
     list_display = ("kind_label", "state_label", "why", "person", "settled", "tries", "replays")
 
 
-class BatchRecord(WorkAdmin):
+@admin.register(Batch)
+class BatchAdmin(WorkAdmin):
     kind = BATCH
+    list_display = ("title", "state_label", "person", "audience", "size", "told", "progress", "ended")
+    empty_text = _("Nobody has told many people at once yet.")
     about = (
         ("title", "person"),
         ("audience", "audience_key"),
@@ -91,14 +91,8 @@ class BatchRecord(WorkAdmin):
     ended = columns.instant_column(_("ended"), "ended_at")
 
 
-@admin.register(Batch)
-class BatchAdmin(BatchRecord):
-    list_display = ("title", "state_label", "person", "audience", "size", "told", "progress", "ended")
-    empty_text = _("Nobody has told many people at once yet.")
-
-
 @admin.register(DeadBatch)
-class DeadBatchAdmin(DeadLetterAdmin, BatchRecord):
+class DeadBatchAdmin(DeadLetterAdmin, BatchAdmin):
     list_display = ("title", "state_label", "why", "person", "audience", "settled", "tries", "replays")
 
 

@@ -19,12 +19,17 @@ from work.admin import dead_letter
 from work.admin.rows import WorkAdmin
 
 
-class DeliveryRecord(WorkAdmin):
-    """The common part of deliveries and dead letters."""
-
+@admin.register(Delivery)
+class DeliveryAdmin(WorkAdmin):
     owner = "notification__user"
     related = ("channel", "notification__user")
     kind = DELIVERY
+    list_display = ("subject", "state_label", "why", "person", "to_channel", "tries", "available")
+    list_filter = (cells.ProviderFilter, Period)
+    link_lookups = ("channel__id__exact", "notification__id__exact")
+    empty_text = gettext_lazy(
+        "Nothing has been sent yet. A delivery is recorded for each channel when a reminder is due."
+    )
     # One that a program pulls has no `wake_at`.
     open = (Q(settled_at=None), Q(settled_at=None))
     about = (("message", "person"), ("to_channel", "provider_name"), ("origin", "read"), "trace")
@@ -49,16 +54,6 @@ class DeliveryRecord(WorkAdmin):
     read = columns.instant_column(gettext_lazy("read"), "read_at")
 
 
-@admin.register(Delivery)
-class DeliveryAdmin(DeliveryRecord):
-    list_display = ("subject", "state_label", "why", "person", "to_channel", "tries", "available")
-    list_filter = (cells.ProviderFilter, Period)
-    link_lookups = ("channel__id__exact", "notification__id__exact")
-    empty_text = gettext_lazy(
-        "Nothing has been sent yet. A delivery is recorded for each channel when a reminder is due."
-    )
-
-
 class DeadLetter(Delivery):
     class Meta:
         proxy = True
@@ -71,7 +66,7 @@ DeadProvider = newest_filter("provider", _PROVIDERS.items, tuple(_PROVIDERS))
 
 
 @admin.register(DeadLetter)
-class DeadLetterAdmin(dead_letter.DeadLetterAdmin, DeliveryRecord):
+class DeadLetterAdmin(dead_letter.DeadLetterAdmin, DeliveryAdmin):
     list_display = (
         "subject",
         "state_label",
