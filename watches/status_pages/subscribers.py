@@ -15,8 +15,7 @@ from common import uuid7
 from common.database.postgres import query
 from common.database.rows import insert
 from common.forms.not_possible import NotPossible
-from common.redis import client, request_limiter
-from common.redis.client import Call
+from common.redis import rate_limiter
 from people.sign_in import mailboxes
 from watches.models import PublicIncident, StatusMail, StatusPage, Subscriber
 from work.broker import wakes
@@ -71,9 +70,8 @@ def subscribe(page: StatusPage, address: str, sender: str) -> None:
     """
     if not cache.answers():  # type: ignore[attr-defined]  # common.cache
         raise NotPossible(_("Nobody can subscribe right now. Try again in a minute."))
-    of_sender, of_page = (client.key(f"subscribe:{one}") for one in (sender, page.id))
-    counted = request_limiter.calls.ask(Call("count", [of_sender], PER_SENDER), Call("count", [of_page], PER_PAGE))
-    if any(answer and not answer[0] for answer in counted):
+    limits = {sender: PER_SENDER, page.id: PER_PAGE}
+    if not all(rate_limiter.allows(f"subscribe:{key}", *limit) for key, limit in limits.items()):
         raise NotPossible(_("Too many people asked to subscribe. Try again tomorrow, or use the feed."))
     if page.subscribers.count() >= MOST:
         raise NotPossible(_("This page takes no more subscribers. Use the feed."))
