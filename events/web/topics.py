@@ -169,11 +169,7 @@ def leave(request: PersonRequest, topic_id: UUID) -> HttpResponse:
 
 @signed_link_view(LEAVE)
 def leave_by_link(request: HttpRequest, subscription_id: UUID) -> HttpResponse:
-    """The link in each message of a topic, without signing in: it shows the topic, and nothing about its subscriber.
-
-    A GET changes nothing, because programs open the links in emails. Mail services post here for their one-click button
-    (RFC 8058).
-    """
+    """The link in each message of a topic: it shows the topic, and nothing about its subscriber."""
     if request.method == "POST":
         subscriptions.leave(subscription_id)
         if "List-Unsubscribe" not in request.POST:

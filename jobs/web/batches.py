@@ -1,8 +1,4 @@
-"""The batches that one has caused: how far each has come, cancel it, replay what failed; and stop those of others.
-
-A GET of the link that stops changes nothing, because programs open the links in emails. Mail services post there for
-their one-click button (RFC 8058).
-"""
+"""The batches that one has caused: how far each has come, cancel it, replay what failed; and stop those of others."""
 
 from typing import Any
 from uuid import UUID

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 from common.forms.edit_form import WholeNumberField
 from notifications.messages.message import Destination, Message, Rejected
 from notifications.providers.base import Provider
+from notifications.providers.webhook import CLOUD_EVENTS
 from notifications.reasons import DeliveryCode
 from work.answers import Answer
 from work.reasons import Reason
@@ -49,11 +50,7 @@ class QueueForm(forms.Form):
         empty=0,
         help_text=gettext_lazy("Seconds for which a message waits for others. 0: it is handed out at once."),
     )
-    cloudevents = forms.BooleanField(
-        label="CloudEvents",
-        required=False,
-        help_text=gettext_lazy("Each message is a CloudEvent 1.0, in JSON. Without it, a Standard Webhook."),
-    )
+    cloudevents = CLOUD_EVENTS
 
 
 @dataclass(frozen=True, slots=True)

@@ -155,18 +155,17 @@ class Slack(IncomingWebhook):
         text = rendered.body.text
         if "://" in webhook:
             links = " · ".join(f"[{label}]({url})" for label, url in message.links)
-            attachments = [*([{"text": links}] if links else []), *_pictures(message)]
-            document = {"text": text, **({"attachments": attachments} if attachments else {})}
+            document = {"text": text, **_attachments(message, {"text": links})}
             return post.post_json(webhook, document, self.deadline, partial(_judge, gettext_noop("the chat server")))
         slack = settings.SERVICE_URLS["slack"]
         if re.fullmatch(_WORKFLOW, webhook):
             return post.post_json(f"{slack}/{webhook}", {"text": text}, self.deadline, _judge_workflow)
-        return post.post_json(
-            f"{slack}/services/{webhook}",
-            {"text": text, "mrkdwn": rendered.has_marks, "link_names": False, "unfurl_links": False, **_links(message)},
-            self.deadline,
-            partial(_judge, "Slack"),
-        )
+        # Below the text. Buttons of a webhook warn that its app answers no clicks.
+        links = " · ".join(f"<{url.replace('|', '%7C')}|{label}>" for label, url in message.links)
+        line = {"type": "context", "elements": [{"type": "mrkdwn", "text": links}]}
+        shown = _attachments(message, {"blocks": [line]})
+        document = {"text": text, "mrkdwn": rendered.has_marks, "link_names": False, "unfurl_links": False, **shown}
+        return post.post_json(f"{slack}/services/{webhook}", document, self.deadline, partial(_judge, "Slack"))
 
 
 def _in_markdown(text: str) -> str:
@@ -179,16 +178,12 @@ def _in_markdown(text: str) -> str:
     return around_links(text, escape, markdown_link)
 
 
-def _links(message: Message) -> dict[str, Any]:
-    """Return the links as a line below the text. Buttons of a webhook warn that its app answers no clicks."""
-    line = " · ".join(f"<{url.replace('|', '%7C')}|{label}>" for label, url in message.links)
-    block = {"type": "context", "elements": [{"type": "mrkdwn", "text": line}]}
-    attachments = [*([{"blocks": [block]}] if line else []), *_pictures(message)]
+def _attachments(message: Message, links: dict[str, Any]) -> dict[str, Any]:
+    """Return what is shown below the text: the links, where the message has some, and its picture."""
+    attachments = [links] if message.links else []
+    if message.picture:
+        attachments.append({"fallback": message.picture, "image_url": message.picture})
     return {"attachments": attachments} if attachments else {}
-
-
-def _pictures(message: Message) -> list[dict[str, Any]]:
-    return [{"fallback": message.picture, "image_url": message.picture}] if message.picture else []
 
 
 def _judge(service: str, response: Response) -> Answer:

@@ -31,6 +31,13 @@ _LONGEST_CODE = 40  # characters, with what people add
 SECRET_PREFIX = "whsec_"  # noqa: S105 (the scheme's prefix, not a secret)
 
 
+CLOUD_EVENTS = forms.BooleanField(
+    label="CloudEvents",
+    required=False,
+    help_text=gettext_lazy("Each message is a CloudEvent 1.0, in JSON. Without it, a Standard Webhook."),
+)
+
+
 class WebhookForm(forms.Form):
     """The address, a secret if the receiver already has one, and more headers."""
 
@@ -50,11 +57,7 @@ class WebhookForm(forms.Form):
     headers = HeadersField(
         help_text=gettext_lazy("Headers that the receiver requires, one per line, such as Authorization: Bearer …")
     )
-    cloudevents = forms.BooleanField(
-        label="CloudEvents",
-        required=False,
-        help_text=gettext_lazy("Each message is a CloudEvent 1.0, in JSON. Without it, a Standard Webhook."),
-    )
+    cloudevents = CLOUD_EVENTS
 
     def clean_secret(self) -> str:
         secret: str = self.cleaned_data["secret"]

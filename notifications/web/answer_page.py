@@ -1,7 +1,4 @@
-"""Acknowledge or snooze a notification: signed in, or by the link in a message; and what was done.
-
-A GET changes nothing, because programs open the links in emails.
-"""
+"""Acknowledge or snooze a notification: signed in, or by the link in a message; and what was done."""
 
 from uuid import UUID
 

@@ -1,4 +1,8 @@
-"""Pages that a signed link in a message opens without signing in."""
+"""Pages that a signed link in a message opens without signing in.
+
+A GET changes nothing, because programs open the links in emails. Mail services post there for their one-click button
+(RFC 8058).
+"""
 
 from collections.abc import Callable
 from functools import wraps

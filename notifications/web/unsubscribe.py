@@ -1,8 +1,4 @@
-"""The unsubscribe link in messages: stop, resume or remove a channel without signing in.
-
-A GET changes nothing, because programs open the links in emails. Mail services post here for their one-click button
-(RFC 8058).
-"""
+"""The unsubscribe link in messages: stop, resume or remove a channel without signing in."""
 
 from uuid import UUID
 

@@ -164,10 +164,7 @@ def subscribe(request: HttpRequest, address: str) -> HttpResponse:
 
 @signed_link_view(SUBSCRIPTION)
 def by_link(request: HttpRequest, subscriber_id: UUID) -> HttpResponse:
-    """The link in each mail. A GET changes nothing, because programs open the links in emails.
-
-    Mail services post here for their one-click button (RFC 8058).
-    """
+    """The link in each mail."""
     if "List-Unsubscribe" in request.POST:
         subscribers.stop(subscriber_id)
     elif act := _ACTS.get(request.POST.get("act", "")):
