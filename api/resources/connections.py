@@ -21,6 +21,7 @@ from api.resources.channels.documents import (
     require_kind,
 )
 from api.resources.notifications import ReasonDocument, reason
+from common.forms.edit_form import VersionConflict
 from common.forms.not_possible import NotPossible
 from jobs import connections
 from jobs.changes import connections as changes
@@ -160,5 +161,5 @@ def _save(body: FormBody, form: ConnectionForm, *, ask: bool = True) -> Connecti
     require_valid(body, form.label, fields=form.details, check=lambda: form.is_valid(ask=ask and not body.wrong))
     try:
         return form.save()
-    except changes.ConnectionConflict:
+    except VersionConflict:
         raise conflict("Somebody has changed it meanwhile. Read it again.") from None

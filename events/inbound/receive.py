@@ -87,10 +87,8 @@ def _verify(address: InboundAddress, request: schemes.Request) -> tuple[str, Inb
         return schemes.verify(address.scheme, secret, request, schemes.Hmac(**address.options)), None
     except encryption.Unreadable:
         return "", InboundAnswer(503, reason=Reason(EventCode.UNREADABLE_SECRET))
-    except schemes.NoSecret:
-        return "", InboundAnswer(503, reason=Reason(EventCode.NO_SECRET, least=schemes.SHORTEST_KEY))
     except schemes.SignatureRefused as refused:
-        return "", InboundAnswer(401, reason=refused.reason)
+        return "", InboundAnswer(503 if refused.reason.code == EventCode.NO_SECRET else 401, reason=refused.reason)
 
 
 # By id, which grows with time.

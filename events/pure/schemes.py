@@ -33,12 +33,8 @@ SHORTEST_KEY = 16
 """Bytes of a key that proves anything."""
 
 
-class NoSecret(Exception):
-    """There is no key of `SHORTEST_KEY` bytes to verify with."""
-
-
 class SignatureRefused(Exception):
-    """The signature is missing, wrong or too old."""
+    """The signature is missing, wrong or too old; with NO_SECRET, there is no key of `SHORTEST_KEY` bytes."""
 
     def __init__(self, code: EventCode, **params: object) -> None:
         super().__init__(code)
@@ -120,12 +116,9 @@ SCHEMES: dict[str, tuple[StrOrPromise, Check]] = {
 
 
 def verify(scheme: str, secret: str, request: Request, options: Hmac) -> str:
-    """Returns what identifies this delivery, so that a repetition is known; "" where nothing signed does.
-
-    Raises SignatureRefused and NoSecret.
-    """
+    """What identifies this delivery, so that a repetition is known; "" without a signature. Raises SignatureRefused."""
     if not is_enough(scheme, secret):
-        raise NoSecret
+        raise SignatureRefused(EventCode.NO_SECRET, least=SHORTEST_KEY)
     return SCHEMES[scheme][1](secret, request, options)
 
 

@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 
 from common.database import encryption
 from common.database.postgres import lend_connection
+from common.forms.edit_form import VersionConflict
 from common.forms.not_possible import NotPossible
 from common.redis import rate_limiter
 from common.uuid7 import uuid7
@@ -32,10 +33,6 @@ from people.user_lock import lock_user
 from work.reasons import Reason
 
 CHECKS_A_MINUTE = 10
-
-
-class ConnectionConflict(Exception):
-    """The connection has changed since it was read."""
 
 
 def ask_source(user: User, kind: ConnectionKind, stored: Destination) -> Destination | Later | Refused:
@@ -90,7 +87,7 @@ def has_changed(kind: ConnectionKind, stored: Destination, after: Destination) -
 def change(read: Connection, label: str, after: Destination | None) -> Connection:
     """Give the connection a label and, unless None, the address and secrets `after`, to which its source has answered.
 
-    Raises ConnectionConflict where it is not the version that was `read`.
+    Raises VersionConflict where it is not the version that was `read`.
     """
     with lock_user(read.user):
         fields: dict[str, Any] = {"label": label, "version": F("version") + 1}
@@ -100,7 +97,7 @@ def change(read: Connection, label: str, after: Destination | None) -> Connectio
         current = Connection.objects.filter(id=read.id, version=read.version, removed_at=None)
         written = current.update(**fields) if after is None else current.note_success(verified_at=Now(), **fields)
         if not written:
-            raise ConnectionConflict
+            raise VersionConflict(Connection.objects.get(id=read.id))
     return Connection.objects.get(id=read.id)
 
 
@@ -179,7 +176,7 @@ class ConnectionForm:
         return True
 
     def save(self, made_as: UUID | None = None) -> Connection:
-        """Write what is valid. Raises NotPossible or ConnectionConflict; for `made_as`, see `add`."""
+        """Write what is valid. Raises NotPossible or VersionConflict; for `made_as`, see `add`."""
         label = self.label.cleaned_data["label"] or str(self.kind.label)
         if self.connection is not None:
             return change(self.connection, label, self._after)

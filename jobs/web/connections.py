@@ -10,6 +10,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 
 from common.database.damaged import readable
+from common.forms.edit_form import VersionConflict
 from common.forms.not_possible import shown_in
 from jobs import connections, kinds
 from jobs.changes import connections as changes
@@ -66,7 +67,7 @@ def connection(request: PersonRequest, connection_id: UUID) -> HttpResponse:
         if form.is_valid():
             try:
                 changed = form.save()
-            except changes.ConnectionConflict:
+            except VersionConflict:
                 return _conflict(request, current)
             messages.success(request, _("“%(label)s” is saved.") % {"label": changed.label})
             return redirect("jobs:connections")

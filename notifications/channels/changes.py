@@ -18,6 +18,7 @@ from django.utils.translation import gettext as _
 
 from common.database import encryption
 from common.database.damaged import readable
+from common.forms.edit_form import VersionConflict
 from common.forms.not_possible import NotPossible
 from common.texts import languages
 from common.times import dates
@@ -38,10 +39,6 @@ from work.reasons import NO_REASON, Reason
 
 MOST_OLD_SECRETS = 4
 """Replaced secrets that still sign beside the newest, at most."""
-
-
-class ChannelConflict(Exception):
-    """The channel has changed since it was read, in another tab or by its service."""
 
 
 class SecondInbox(NotPossible):
@@ -107,17 +104,17 @@ def change(read: Channel, seen: str, after: Destination, label: str) -> Channel:
     The row stays, with its reminders, pending deliveries and history. A new address or secret must be verified again.
     The old address keeps its links and code limits on a removed channel, because another person may read there.
     A channel that an operator disabled stays disabled. Repeating the same change does nothing.
-    Raises ChannelConflict, `verification.CodeRefused`.
+    Raises VersionConflict, `verification.CodeRefused`.
     """
     with lock_user(read.user):
         channel = Channel.objects.select_for_update(no_key=True).filter(id=read.id, removed_at=None).first()
         if channel is None:
-            raise ChannelConflict
+            raise VersionConflict(read)
         before = channel.readable_destination()
         if (channel.label, before) == (label, after):
             return channel
         if channel.version != seen:
-            raise ChannelConflict
+            raise VersionConflict(channel)
         _check_rights(read.user, after.address)
         channel.label = label
         if _target(channel, before) != _target(channel, after):

@@ -14,6 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from common.database import encryption
+from common.forms.edit_form import VersionConflict
 from common.forms.not_possible import NotPossible
 from notifications import providers
 from notifications.channels import changes, verification
@@ -138,7 +139,7 @@ def change(request: PersonRequest, channel_id: UUID) -> HttpResponse:
         after = provider.update(stored, details.cleaned_data)
         try:
             changed = changes.change(channel, request.POST.get("read", ""), after, label.cleaned_data["label"])
-        except changes.ChannelConflict:
+        except VersionConflict:
             messages.error(
                 request,
                 _("Somebody changed this channel in the meantime, so nothing was saved. These are the current values."),

@@ -15,6 +15,7 @@ from django.db import connection, transaction
 from django.test import Client
 from django.utils import timezone
 
+from common.forms.edit_form import VersionConflict
 from notifications import reasons
 from notifications.channels import changes, unsubscribe, verification
 from notifications.deliveries import confirmation
@@ -188,7 +189,7 @@ def test_a_failure_at_the_old_address_is_not_held_against_the_new_one(letters: C
 
 def test_a_channel_removed_meanwhile_stays_removed(letters: Channel) -> None:
     changes.remove(fresh(letters))
-    with pytest.raises(changes.ChannelConflict):
+    with pytest.raises(VersionConflict):
         to(letters)
     assert fresh(letters).address == {"address": OLD}
     assert changes.disable([letters.id], "It was abused.") == changes.enable([letters.id]) == []
@@ -213,7 +214,7 @@ def test_of_two_at_once_one_is_saved_and_the_other_told() -> None:
         try:
             changes.change(letters, marked, Destination({"address": address}), "Letters")
             return address
-        except changes.ChannelConflict:
+        except VersionConflict:
             return ""
         finally:
             connection.close()
@@ -250,7 +251,7 @@ def beside(other: Callable[[], T], before: Callable[[], object], after: Callable
 @pytest.mark.django_db(transaction=True)
 def test_a_channel_that_is_being_removed_is_waited_for_and_not_brought_back() -> None:
     letters = make_channel(make_user(), "email", address={"address": OLD})
-    with pytest.raises(changes.ChannelConflict):
+    with pytest.raises(VersionConflict):
         beside(lambda: to(letters), before=lambda: changes.remove(letters))
     assert fresh(letters).removed_at is not None
 
