@@ -70,7 +70,7 @@ class DeadEventAdmin(DeadLetterAdmin, EventAdmin):
 @admin.register(Digest)
 class DigestAdmin(WorkAdmin):
     kind = DIGEST
-    list_display = ("rule_name", "state_label", "why", "person", "gathered", "available", "settled")
+    list_display: tuple[str, ...] = ("rule_name", "state_label", "why", "person", "gathered", "available", "settled")
     empty_text = _("No rule has gathered events yet.")
     about = (("rule_name", "person"), ("type_pattern", "key_value"), "gathered")
     technical = (("notification_id", "hops"), "cause")

@@ -74,7 +74,7 @@ class RunAdmin(OwnedAdmin):
 @admin.register(Step)
 class StepAdmin(WorkAdmin):
     kind = STEP
-    list_display = ("handler", "of_run", "state_label", "why", "person", "tries", "available")
+    list_display: tuple[str, ...] = ("handler", "of_run", "state_label", "why", "person", "tries", "available")
     empty_text = gettext_lazy("No flow has begun a step yet.")
     about = (("handler", "step_key"), ("person", "of_run"), "trace", "input", "result")
     technical = (("hops",), "cause")

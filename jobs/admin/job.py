@@ -1,6 +1,6 @@
 """Jobs with their attempts, batches with their progress, the dead letters among them; connections, never a secret."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib import admin
 from django.db.models import QuerySet
@@ -27,7 +27,7 @@ from work.admin.rows import WorkAdmin
 class JobAdmin(WorkAdmin):
     kind = JOB
     list_display = ("kind_label", "state_label", "why", "person", "due", "tries", "available")
-    link_lookups = ("user__id__exact", "connection__id__exact")
+    link_lookups: ClassVar[tuple[str, ...]] = ("user__id__exact", "connection__id__exact")
     empty_text = _("No reminder has checked anything yet.")
     about = (("kind_label", "queue"), ("person", "due"), ("connection", "notification"), "on_error", "payload")
     technical = ("batch_id", "cause")

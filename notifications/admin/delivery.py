@@ -24,7 +24,7 @@ class DeliveryAdmin(WorkAdmin):
     owner = "notification__user"
     related = ("channel", "notification__user")
     kind = DELIVERY
-    list_display = ("subject", "state_label", "why", "person", "to_channel", "tries", "available")
+    list_display: tuple[str, ...] = ("subject", "state_label", "why", "person", "to_channel", "tries", "available")
     list_filter = (cells.ProviderFilter, Period)
     link_lookups = ("channel__id__exact", "notification__id__exact")
     empty_text = gettext_lazy(

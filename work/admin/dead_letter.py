@@ -51,7 +51,7 @@ class DeadLetterAdmin(WorkAdmin):
     """
 
     newest: ClassVar[tuple[str, ...]] = ("person", "why", "settled")
-    list_display: ClassVar[tuple[str, ...]] = ("state_label", "why", "settled", "tries", "replays", "key")
+    list_display: tuple[str, ...] = ("state_label", "why", "settled", "tries", "replays", "key")
     list_filter: tuple[type, ...] = (DiedWithin,)
     ordering = ("-settled_at",)
     link_lookups: ClassVar[tuple[str, ...]] = ("cause",)

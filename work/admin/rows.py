@@ -53,7 +53,7 @@ class WorkAdmin(OwnedAdmin):
     about: ClassVar[tuple[str | tuple[str, ...], ...]] = ()
     technical: ClassVar[tuple[str | tuple[str, ...], ...]] = ("cause",)
     open: ClassVar[tuple[Q, Q]] = (Q(wake_at__isnull=False), Q(lease_until__isnull=False))
-    list_display: ClassVar[tuple[str, ...]] = ("state_label", "why", "tries", "available", "key")
+    list_display: tuple[str, ...] = ("state_label", "why", "tries", "available", "key")
     list_filter: tuple[type, ...] = (Period,)
     search_help_text = gettext_lazy("An idempotency key.")
     state_label: Any
