@@ -1,6 +1,7 @@
 """Status pages: those of a person with their subscribers, and what strangers read and subscribe to."""
 
 from collections.abc import Callable
+from datetime import datetime
 from uuid import UUID
 
 from django.contrib import messages
@@ -107,22 +108,19 @@ def _save(request: PersonRequest, form: PublicIncidentForm) -> HttpResponse:
 
 @require_safe
 def public(request: HttpRequest, address: str) -> HttpResponse:
-    def write(page: StatusPage) -> str:
-        return render_to_string("watches/public.html", status.read(page, read_clock().now))
+    def write(page: StatusPage, now: datetime) -> str:
+        return render_to_string("watches/public.html", status.read(page, now))
 
     return _shown(request, address, "page", write, "text/html; charset=utf-8")
 
 
 @require_safe
 def feed(request: HttpRequest, address: str) -> HttpResponse:
-    def write(page: StatusPage) -> str:
-        return status.feed(page, read_clock().now)
-
-    return _shown(request, address, "feed", write, "application/atom+xml; charset=utf-8")
+    return _shown(request, address, "feed", status.feed, "application/atom+xml; charset=utf-8")
 
 
 def _shown(
-    request: HttpRequest, address: str, part: str, write: Callable[[StatusPage], str], content_type: str
+    request: HttpRequest, address: str, part: str, write: Callable[[StatusPage, datetime], str], content_type: str
 ) -> HttpResponse:
     """The page or feed for strangers, in the language and zone of its owner. It is written once in 15 s for all."""
     slug = address.lower()
@@ -132,7 +130,7 @@ def _shown(
             if (page := StatusPage.objects.public(slug)) is None:
                 return render(request, "404.html", status=404)
             with languages.override(page.user.language), timezone.override(page.user.zone):
-                text = write(page)
+                text = write(page, read_clock().now)
             cache.set(key, text, _CACHED)
         return HttpResponse(text, content_type=content_type)
 
