@@ -7,8 +7,10 @@ from uuid import UUID, uuid5
 from django.conf import settings
 from django.db import transaction
 from django.db.models.functions import Now
+from django.utils.translation import gettext as _
 
 from common.forms.edit_form import VersionConflict, save_next_version
+from common.forms.not_possible import LimitReached
 from events.flows.incident import RESOLVED
 from events.intake import ledger
 from events.intake.ledger import Happened
@@ -29,9 +31,14 @@ _TIMING = {*Watch.TIMING, "period", "grace"}
 """Those that say when a ping is expected."""
 
 
-def limit_reached(user: User) -> bool:
-    most: int = settings.MOST_WATCHES
-    return Watch.objects.for_user(user).count() >= most
+def limit_reached() -> str:
+    return _("You have %(most)s watches, the limit. Delete one first.") % {"most": settings.MOST_WATCHES}
+
+
+def require_room(user: User) -> None:
+    """Raises LimitReached."""
+    if Watch.objects.for_user(user).count() >= settings.MOST_WATCHES:
+        raise LimitReached(limit_reached())
 
 
 def create(watch: Watch, channels: Sequence[Channel]) -> Watch:

@@ -15,7 +15,7 @@ from notifications.inputs.channels_form import ChannelsForm
 from people.models import User
 from people.user_lock import lock_user
 from schedules.firing.fire import read_clock
-from watches import changes, inputs
+from watches import changes
 from watches.inputs import WatchForm
 from watches.models import Watch
 
@@ -136,7 +136,7 @@ def _plan(user: User, check: Any, watches: Sequence[Watch], sent: Mapping[str, A
     if one.watch is not None:
         return one
     if len(watches) >= settings.MOST_WATCHES:
-        one.troubles = [("", inputs.limit_reached())]
+        one.troubles = [("", changes.limit_reached())]
         return one
     taken, one.troubles = _understood(check)
     try:

@@ -30,10 +30,6 @@ from watches.models import Watch
 _DAY = 86_400
 
 
-def limit_reached() -> str:
-    return _("You have %(most)s watches, the limit. Delete one first.") % {"most": settings.MOST_WATCHES}
-
-
 class WordsField(forms.CharField):
     """Words or phrases separated by commas, or a list of them; at most ten."""
 
@@ -152,7 +148,7 @@ class WatchForm(EditForm, ChannelsForm, NagForm, TimingForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
-        self.check_room(self._watches, settings.MOST_WATCHES, limit_reached())
+        self.check_room(self._watches, settings.MOST_WATCHES, changes.limit_reached())
         if "grace" not in self.errors and not cleaned.get("grace"):
             refuse(self, "grace", "required", _("Enter how much later a ping may come, such as 10 minutes."))
         if cleaned.get("lock") and not cleaned.get("longest_run") and "longest_run" not in self.errors:

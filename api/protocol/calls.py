@@ -19,7 +19,7 @@ from api.protocol.access import ApiRequest
 from api.protocol.fields import CHOICES
 from api.protocol.problems import FieldError, Problem, conflict, damaged_row, invalid, not_found
 from common.database.postgres import is_locked, is_orphan, is_outage
-from common.forms.not_possible import NotPossible
+from common.forms.not_possible import LimitReached, NotPossible
 from common.redis import request_slots
 from common.redis.request_limiter import Verdict, messages_of, requests_of
 from common.redis.request_slots import CHANGE, READ
@@ -187,6 +187,8 @@ def _of_operation(error: Exception) -> Problem | None:
             return too_many_messages(error)
         case InvalidSnooze():
             return invalid(FieldError("snooze_ends_at", str(error), error.code))
+        case LimitReached():
+            return invalid(FieldError("(body)", str(error), "limit_reached"))
         case NotPossible():
             return conflict(str(error))
         case Busy():

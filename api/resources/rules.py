@@ -23,7 +23,7 @@ from events.pure import matching
 from events.pure.envelope import as_sent
 from events.pure.matching import Condition
 from events.reasons import OPERATORS
-from events.rules import changes, preview, words
+from events.rules import changes, preview
 from events.rules.changes import PLAIN
 from notifications.channels import text_preview
 from notifications.inputs.channels_form import form_values
@@ -188,8 +188,7 @@ def restore_rule(request: ApiRequest, rule_id: UUID) -> HttpResponse:
     """It does not fire for events that came while it was deleted."""
     mine = Rule.objects.deleted_of(request.auth.user)
     with lock_user(request.auth.user), versions.locked(request, mine, RuleDocument, id=rule_id) as deleted:
-        if changes.limit_reached(request.auth.user):
-            raise invalid(FieldError("(body)", words.limit_reached(), "limit_reached"))
+        changes.require_room(request.auth.user)
         return versions.show(RuleDocument, changes.restore(deleted.id))
 
 

@@ -14,7 +14,7 @@ from api.protocol import paging, versions
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of, of
 from api.protocol.fields import Body, FormBody, Instant, Partial, Replacement, Search, Texts, limited, one_of, shows
-from api.protocol.problems import FieldError, invalid, require_unchanged, require_valid
+from api.protocol.problems import FieldError, require_unchanged, require_valid
 from api.resources.schedules import timing
 from api.resources.schedules.timing import Timing, TimingDocument, Typed
 from notifications.inputs.channels_form import form_values
@@ -22,7 +22,7 @@ from notifications.models import Channel
 from people.models import User
 from people.user_lock import lock_user
 from schedules.firing.fire import read_clock
-from watches import changes, inputs
+from watches import changes
 from watches.changes import TYPED
 from watches.inputs import WatchForm
 from watches.models import Ping, Watch
@@ -240,8 +240,7 @@ def restore_watch(request: ApiRequest, watch_id: UUID) -> HttpResponse:
     """The next ping is expected as if one had come now."""
     mine = Watch.objects.deleted_of(request.auth.user)
     with lock_user(request.auth.user), versions.locked(request, mine, document, id=watch_id) as deleted:
-        if changes.limit_reached(request.auth.user):
-            raise invalid(FieldError("(body)", inputs.limit_reached(), "limit_reached"))
+        changes.require_room(request.auth.user)
         return versions.show(document, changes.restore(deleted.id))
 
 

@@ -13,6 +13,10 @@ class NotPossible(Exception):
     """A limit, or something of the same name, is in the way. The message is for the person; the API answers 409."""
 
 
+class LimitReached(NotPossible):
+    """The person has as many of something as they may; the API answers 422."""
+
+
 @contextmanager
 def shown_in(place: Any, field: str | None = None) -> Iterator[None]:
     """Show what is not possible as an error of a form, or as a message to who made a request."""

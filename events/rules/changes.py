@@ -11,7 +11,9 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from common.forms.edit_form import VersionConflict, save_next_version
+from common.forms.not_possible import LimitReached
 from events.models import Rule
+from events.rules import words
 from jobs.batches.withdrawal import withdraw
 from notifications.models import Channel
 from notifications.reasons import DeliveryCode
@@ -22,9 +24,10 @@ PLAIN = tuple(field.name for field in Rule._meta.concrete_fields if field.editab
 """The fields that a form and a rule hold alike."""
 
 
-def limit_reached(user: User) -> bool:
-    most: int = settings.MOST_RULES
-    return Rule.objects.for_user(user).count() >= most
+def require_room(user: User) -> None:
+    """Raises LimitReached."""
+    if Rule.objects.for_user(user).count() >= settings.MOST_RULES:
+        raise LimitReached(words.limit_reached())
 
 
 @transaction.atomic

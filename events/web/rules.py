@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from common.admin.base import as_uuid
+from common.forms.not_possible import shown_in
 from common.redis.request_limiter import limit_page
 from events.inputs.rule_form import ConditionRow, RuleForm
 from events.models import Effect, Event, Rule
@@ -82,9 +83,8 @@ def delete(request: PersonRequest, rule_id: UUID) -> HttpResponse:
 @with_user_lock
 def restore(request: PersonRequest, rule_id: UUID) -> HttpResponse:
     deleted = get_object_or_404(Rule.objects.deleted_of(request.user), id=rule_id)
-    if changes.limit_reached(request.user):
-        messages.error(request, words.limit_reached())
-    else:
+    with shown_in(request):
+        changes.require_room(request.user)
         rule = changes.restore(deleted.id)
         messages.success(request, _("“%(name)s” is restored.") % {"name": rule.name})
     return redirect("events:rules")

@@ -7,6 +7,7 @@ from uuid import UUID
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from common.forms.not_possible import NotPossible
 from people.models import User
 from schedules import rules
 from schedules.changes import editing
@@ -17,10 +18,6 @@ from schedules.rules.interval import Interval
 from schedules.rules.once import Once
 
 _SHIFTED = ("once", "interval", "daily", "weekly", "monthly")
-
-
-class MoveRefused(Exception):
-    """It cannot be moved to this time. The message is for its owner."""
 
 
 def is_movable(schedule: Schedule) -> bool:
@@ -45,20 +42,20 @@ def move(
 ) -> Schedule:  # fmt: skip
     """Move its rule, so that `slot`, or else its next time, comes on `day`, at the same time or `at`, as `by` sees it.
 
-    Raises MoveRefused, and `editing.ScheduleConflict`.
+    Raises NotPossible, and `editing.ScheduleConflict`.
     """
     slot = slot or schedule.next_fire_at
     if slot is None or not is_movable(schedule) or not moves_all(schedule):
-        raise MoveRefused(_("“%(title)s” cannot be moved. Edit it instead.") % {"title": schedule.title})
+        raise NotPossible(_("“%(title)s” cannot be moved. Edit it instead.") % {"title": schedule.title})
     try:
         rule = _shifted(schedule, *_civil(schedule, slot, day, at, by))
         moved = replace(slots.of(schedule, now), timetable=replace(schedule.timetable(), rule=rule))
     except (InvalidRule, OverflowError) as error:
-        raise MoveRefused(str(error)) from None
+        raise NotPossible(str(error)) from None
     _refuse_past(schedule, rule, now)
     if moved.next_after(now) is None:
         text = _("“%(title)s” was not moved: it is snoozed, or limited to other days. Edit it instead.")
-        raise MoveRefused(text % {"title": schedule.title})
+        raise NotPossible(text % {"title": schedule.title})
     schedule.rule, schedule.version = rule.data(), version
     return editing.reschedule(schedule, now, by=by)
 
@@ -72,11 +69,11 @@ def move_one(
     """
     if not is_movable(schedule) or not moves_one(schedule):
         text = _("One time of “%(title)s” cannot be moved alone. Edit it instead.")
-        raise MoveRefused(text % {"title": schedule.title})
+        raise NotPossible(text % {"title": schedule.title})
     try:
         rule = rules.parse("once", {"at": _civil(schedule, slot, day, at, by)[1]}, schedule.time_zone)
     except (InvalidRule, OverflowError) as error:
-        raise MoveRefused(str(error)) from None
+        raise NotPossible(str(error)) from None
     _refuse_past(schedule, rule, now)
     return editing.replace_slot(schedule.id, slot, rule, version, now, by)
 
@@ -85,7 +82,7 @@ def move_one(
 def undo(schedule: Schedule, version: int, now: datetime, by: User) -> datetime | None:
     """Take back the move that has made this version, of one of its times or of all. Returns the time that it has again.
 
-    Raises MoveRefused, and `editing.ScheduleConflict` if it has changed or rung since.
+    Raises NotPossible, and `editing.ScheduleConflict` if it has changed or rung since.
     """
     events = schedule.events.filter(
         version=version, what__in=(ScheduleEvent.Change.CREATED, ScheduleEvent.Change.EDITED)
@@ -132,15 +129,15 @@ def _days(schedule: Schedule, was: date, to: date) -> dict[str, object]:
     if was == to:
         return {}
     if schedule.kind == "daily":
-        raise MoveRefused(_("“%(title)s” comes every day: only its time can be moved.") % {"title": schedule.title})
+        raise NotPossible(_("“%(title)s” comes every day: only its time can be moved.") % {"title": schedule.title})
     if schedule.kind == "monthly":
         return {"day": to.day}
     if was.weekday() not in schedule.rule["days"]:  # it has come on the next working day
-        raise MoveRefused(_("“%(title)s” cannot be moved. Edit it instead.") % {"title": schedule.title})
+        raise NotPossible(_("“%(title)s” cannot be moved. Edit it instead.") % {"title": schedule.title})
     return {"days": [to.weekday() if day == was.weekday() else day for day in schedule.rule["days"]]}
 
 
 def _refuse_past(schedule: Schedule, rule: Rule, now: datetime) -> None:
     if rule.next_after(now) is None:
         text = _("“%(title)s” was not moved: this day or time has passed. Choose a later day.")
-        raise MoveRefused(text % {"title": schedule.title})
+        raise NotPossible(text % {"title": schedule.title})

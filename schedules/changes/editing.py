@@ -15,6 +15,7 @@ from django.conf import settings
 from django.db import transaction
 
 from common.forms.edit_form import VersionConflict
+from common.forms.not_possible import LimitReached
 from common.times import snooze as snoozes
 from common.uuid7 import uuid7
 from jobs import kinds
@@ -52,8 +53,10 @@ def room(user: User) -> int:
     return most - Schedule.objects.filter(user=user, deleted_at=None).count()
 
 
-def limit_reached(user: User) -> bool:
-    return room(user) <= 0
+def require_room(user: User) -> None:
+    """Raises LimitReached."""
+    if room(user) <= 0:
+        raise LimitReached(words.limit_reached())
 
 
 def create(schedule: Schedule, channels: Sequence[Channel], now: datetime, by: User | None = None) -> Schedule:

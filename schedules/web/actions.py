@@ -14,6 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from common.admin.base import as_uuid
+from common.forms.not_possible import shown_in
 from common.times import dates, snooze as snoozes
 from common.uuid7 import is_recent
 from common.zones import FIRST_ZONE
@@ -25,7 +26,6 @@ from schedules.changes import answers, editing
 from schedules.changes.bulk import Action
 from schedules.firing import fire
 from schedules.models import Schedule
-from schedules.parts import words
 from schedules.rules import civil
 from schedules.web import bulk, typed
 from schedules.web.reminders import is_snoozed
@@ -135,11 +135,12 @@ def run(request: PersonRequest, schedule: Schedule, now: datetime) -> None:
 @_action
 @with_user_lock
 def duplicate(request: PersonRequest, schedule: Schedule, now: datetime) -> HttpResponse:
-    if editing.limit_reached(request.user):
-        return _refuse_another(request)
-    copy = editing.duplicate(schedule.id, now, request.user)
-    messages.success(request, _("This is the copy. It is paused. Edit it, then resume it."))
-    return redirect("schedules:edit", copy.id)
+    with shown_in(request):
+        editing.require_room(request.user)
+        copy = editing.duplicate(schedule.id, now, request.user)
+        messages.success(request, _("This is the copy. It is paused. Edit it, then resume it."))
+        return redirect("schedules:edit", copy.id)
+    return redirect("schedules:list")
 
 
 @_action
@@ -164,10 +165,10 @@ def delete(request: PersonRequest, schedule: Schedule, now: datetime) -> HttpRes
 @with_user_lock
 def restore(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     deleted = get_object_or_404(Schedule.objects.deleted_of(request.user), id=schedule_id)
-    if editing.limit_reached(request.user):
-        return _refuse_another(request)
-    schedule = editing.restore(deleted.id, fire.read_clock().now, request.user)
-    messages.success(request, _("“%(title)s” is restored.") % {"title": schedule.title})
+    with shown_in(request):
+        editing.require_room(request.user)
+        schedule = editing.restore(deleted.id, fire.read_clock().now, request.user)
+        messages.success(request, _("“%(title)s” is restored.") % {"title": schedule.title})
     return redirect("schedules:list")
 
 
@@ -187,8 +188,3 @@ def _report(request: PersonRequest, schedule: Schedule, text: str) -> None:
         messages.error(request, _("“%(title)s” has stopped because its rule is invalid.") % {"title": schedule.title})
     else:
         messages.success(request, text)
-
-
-def _refuse_another(request: PersonRequest) -> HttpResponse:
-    messages.error(request, words.limit_reached())
-    return redirect("schedules:list")

@@ -12,6 +12,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _, gettext_lazy
 
+from common.forms.not_possible import NotPossible
 from common.times import dates
 from people.access.requests import PersonRequest, person_action, person_form, posted
 from people.user_lock import with_user_lock
@@ -19,7 +20,6 @@ from schedules.agenda import moving
 from schedules.changes import editing
 from schedules.firing import fire
 from schedules.models import Schedule
-from schedules.parts import words
 from schedules.rules import civil
 from schedules.web import typed
 from schedules.web.agenda import VIEWS, bounds
@@ -68,7 +68,7 @@ def move(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
             is_other = (moved.id, moved.version) != (schedule_id, form.cleaned_data["version"])
             notice = {"moved": moved.id} | ({"undo": moved.version} if is_other else {})
             return redirect(back + urlencode({"date": _day(view, on, form.cleaned_data["date"]), **notice}))
-    except moving.MoveRefused as refusal:
+    except NotPossible as refusal:
         form.add_error(None, str(refusal))
     except editing.ScheduleConflict:
         text = _("Nothing was moved: “%(title)s” has changed since you opened this page. This is its current state.")
@@ -102,7 +102,7 @@ def undo(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
         on = _day(view, on, back_at.date())
         text = _("“%(title)s” is back on %(time)s.")
         messages.success(request, text % {"title": schedule.title, "time": dates.short(back_at)})
-    except moving.MoveRefused as refusal:
+    except NotPossible as refusal:
         messages.error(request, str(refusal))
     except editing.ScheduleConflict:
         text = _("Nothing was undone: “%(title)s” has rung or changed since.")
@@ -123,9 +123,8 @@ def _day(view: str, on: date, to: date) -> date:
 
 
 def _move(request: PersonRequest, schedule: Schedule, slot: datetime, to: dict[str, Any], now: datetime) -> Schedule:
-    """Raises MoveRefused and ScheduleConflict."""
+    """Raises NotPossible and ScheduleConflict."""
     if schedule.kind == "once" or "all" in request.POST:
         return moving.move(schedule, to["date"], to["version"], now, request.user, to["time"], slot)
-    if editing.limit_reached(request.user):
-        raise moving.MoveRefused(words.limit_reached())
+    editing.require_room(request.user)
     return moving.move_one(schedule, to["date"], to["version"], now, request.user, to["time"], slot)

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from common.forms import json_file
 from common.forms.json_file import MOST, FileRefused
-from common.forms.not_possible import NotPossible
+from common.forms.not_possible import NotPossible, shown_in
 from common.parsing.budget import OverBudget
 from common.redis.request_slots import one_import
 from common.texts.numbers import grouped
@@ -25,7 +25,7 @@ from people.access.requests import PersonRequest, made_once, person_action, pers
 from people.models import User
 from people.user_lock import with_user_lock
 from schedules.firing.fire import read_clock
-from watches import changes, healthchecks, inputs, timing
+from watches import changes, healthchecks, timing
 from watches.inputs import WatchForm
 from watches.models import Badge, Ping, PingKey, Watch
 from watches.models.badge import new_token
@@ -139,9 +139,8 @@ def delete(request: PersonRequest, watch_id: UUID) -> HttpResponse:
 @with_user_lock
 def restore(request: PersonRequest, watch_id: UUID) -> HttpResponse:
     deleted = get_object_or_404(Watch.objects.deleted_of(request.user), id=watch_id)
-    if changes.limit_reached(request.user):
-        messages.error(request, inputs.limit_reached())
-    else:
+    with shown_in(request):
+        changes.require_room(request.user)
         watch = changes.restore(deleted.id)
         messages.success(request, _("“%(name)s” is restored.") % {"name": watch.name})
     return redirect("watches:list")

@@ -37,7 +37,7 @@ from schedules.changes.bulk import Action
 from schedules.firing import fire
 from schedules.inputs.list_fields import OneTagField
 from schedules.models import Schedule
-from schedules.parts import tags, words
+from schedules.parts import tags
 
 router = Router(tags=["schedules"], auth=Bearer("schedules"))
 
@@ -168,8 +168,7 @@ def restore_schedule(request: ApiRequest, schedule_id: UUID) -> HttpResponse:
     """Slots that passed while it was deleted never fire."""
     mine = Schedule.objects.deleted_of(request.auth.user)
     with lock_user(request.auth.user), versions.locked(request, mine, document, id=schedule_id) as deleted:
-        if editing.limit_reached(request.auth.user):
-            raise documents.refused(words.limit_reached())
+        editing.require_room(request.auth.user)
         return show(editing.restore(deleted.id, fire.read_clock().now, request.auth.user))
 
 

@@ -33,7 +33,7 @@ from api.resources.watches import WatchBody
 from counters import totals
 from counters.models import Shard
 from events.models import InboundAddress, Rule, Subscription, Topic
-from events.rules import changes as rule_changes, words as rule_words
+from events.rules import changes as rule_changes
 from events.topics import subscriptions
 from events.topics.subscriptions import ChannelsForm
 from jobs import connections as connection_kinds
@@ -50,8 +50,7 @@ from people.models import User
 from people.user_lock import lock_in_transaction
 from schedules.changes import editing
 from schedules.models import Holiday, Schedule
-from schedules.parts import words as schedule_words
-from watches import changes as watch_changes, inputs as watch_inputs
+from watches import changes as watch_changes
 from watches.models import Badge, StatusPage, Watch
 
 Entry = dict[str, Any]
@@ -72,7 +71,7 @@ class Section:
     """A list of the file. An entry has an id and the fields of `body`; those in `same` recognise it.
 
     `add` adds a body whose ids are the person's, and returns the id of its row: the key, where it can be restored.
-    `refusal` says why there is no room for one more. Without `has_ids`, only `same` recognises its rows.
+    `require_room` raises LimitReached. Without `has_ids`, only `same` recognises its rows.
     """
 
     name: Promise
@@ -82,7 +81,7 @@ class Section:
     document: Show
     add: Callable[[Taker, Any, UUID], UUID]
     restore: Callable[[Taker, UUID], object] | None = None
-    refusal: Callable[[User], str] = lambda user: ""
+    require_room: Callable[[User], object] = lambda user: None
     has_ids: bool = True
 
     def entry(self, row: Any) -> Entry:
@@ -90,10 +89,9 @@ class Section:
         return {name: fields[name] for name in ("id", *self.body.model_fields) if name in fields}
 
     def lock(self, user: User) -> None:
-        """Lock the person in the transaction. Raises a 422 problem if there is no room for one more."""
+        """Lock the person in the transaction. Raises LimitReached if there is no room for one more."""
         lock_in_transaction(user)
-        if refusal := self.refusal(user):
-            raise invalid(FieldError("", refusal))
+        self.require_room(user)
 
 
 def read(model: type[Read], entry: Mapping[str, Any]) -> Read:
@@ -302,14 +300,14 @@ SECTIONS = {
         gettext_lazy("Rules"), RuleEntry, RuleBody.model_fields,
         lambda user: Rule.objects.for_user(user).prefetch_related("channels"), rules.RuleDocument, _add_rule,
         restore=lambda taker, key: rule_changes.restore(key),
-        refusal=lambda user: rule_words.limit_reached() if rule_changes.limit_reached(user) else "",
+        require_room=rule_changes.require_room,
     ),
     "reminders": Section(
         gettext_lazy("Reminders"), ReminderEntry, ScheduleBody.model_fields,
         lambda user: Schedule.objects.for_user(user).prefetch_related("channels"),
         schedules.document, _add_reminder,
         restore=lambda taker, key: editing.restore(key, taker.now, taker.user),
-        refusal=lambda user: schedule_words.limit_reached() if editing.limit_reached(user) else "",
+        require_room=editing.require_room,
     ),
     # They name tags of reminders.
     "holidays": Section(
@@ -322,7 +320,7 @@ SECTIONS = {
         lambda user: Watch.objects.for_user(user).with_channels().select_related("user__ping_key"),
         watches.document, _add_watch,
         restore=lambda taker, key: watch_changes.restore(key),
-        refusal=lambda user: watch_inputs.limit_reached() if watch_changes.limit_reached(user) else "",
+        require_room=watch_changes.require_room,
     ),
     "badges": Section(
         gettext_lazy("Badges"), BadgeBody, BadgeBody.model_fields, Badge.objects.for_user,

@@ -9,6 +9,7 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 from pytest_django import Settings
 
+from common.forms.not_possible import LimitReached
 from events.models import Rule
 from events.rules import changes
 from people.models import User
@@ -38,9 +39,10 @@ def test_the_limit_counts_neither_deleted_ones_nor_those_of_others(settings: Set
     make_rule(user)
     make_rule(user, deleted_at="2026-06-01T12:00Z")
     make_rule(make_user())
-    assert not changes.limit_reached(user)
+    changes.require_room(user)
     make_rule(user)
-    assert changes.limit_reached(user)
+    with pytest.raises(LimitReached):
+        changes.require_room(user)
 
 
 @pytest.mark.django_db(transaction=True)

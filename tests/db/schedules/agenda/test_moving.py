@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from common.forms.not_possible import NotPossible
 from people.models import User
 from schedules.agenda import moving
 from schedules.changes import editing
@@ -41,7 +42,7 @@ def test_the_day_is_that_of_the_readers_clock(ada: User) -> None:
 @pytest.mark.parametrize("day", [date(2026, 5, 31), date(1, 1, 2), date(9999, 12, 31)])
 def test_a_day_that_has_passed_or_that_no_rule_reaches_is_refused(ada: User, day: date) -> None:
     schedule = once(ada)
-    with pytest.raises(moving.MoveRefused):
+    with pytest.raises(NotPossible):
         moving.move(schedule, day, schedule.version, NOON, ada)
     schedule.refresh_from_db()
     assert (schedule.version, schedule.rule) == (1, {"at": "2026-10-20T09:15"})
@@ -49,7 +50,7 @@ def test_a_day_that_has_passed_or_that_no_rule_reaches_is_refused(ada: User, day
 
 def test_today_is_refused_once_its_time_has_passed(ada: User) -> None:
     schedule = once(ada)
-    with pytest.raises(moving.MoveRefused):
+    with pytest.raises(NotPossible):
         moving.move(schedule, NOON.date(), schedule.version, NOON, ada)
     assert (
         moving.move(schedule, NOON.date(), schedule.version, NOON.replace(hour=6), ada).rule["at"][:10] == "2026-06-01"
@@ -70,14 +71,14 @@ def test_today_is_refused_once_its_time_has_passed(ada: User) -> None:
 )
 def test_what_cannot_come_on_that_day_is_refused(ada: User, overrides: dict[str, Any]) -> None:
     schedule = once(ada, **overrides)
-    with pytest.raises(moving.MoveRefused):
+    with pytest.raises(NotPossible):
         moving.move(schedule, FRIDAY, schedule.version, NOON, ada)
 
 
 def test_a_move_before_the_end_of_its_snooze_is_refused(ada: User) -> None:
     schedule = once(ada, rule={"at": "2026-10-31T09:00"})
     snoozed = editing.snooze(schedule.id, datetime.fromisoformat("2026-10-30T20:00+00:00"), NOON)
-    with pytest.raises(moving.MoveRefused):
+    with pytest.raises(NotPossible):
         moving.move(snoozed, FRIDAY, snoozed.version, NOON, ada)
     assert Schedule.objects.get(id=schedule.id).state == "active"
 
@@ -99,7 +100,7 @@ def test_one_that_has_just_rung_is_not_moved(ada: User) -> None:
     schedule = once(ada)
     after = datetime.fromisoformat("2026-10-20T10:00+02:00")
     fire.fire_due(after)
-    with pytest.raises(moving.MoveRefused):
+    with pytest.raises(NotPossible):
         moving.move(Schedule.objects.get(id=schedule.id), FRIDAY, 1, after, ada)
 
 
@@ -181,12 +182,12 @@ def test_a_time_that_it_does_not_have_is_not_moved(ada: User) -> None:
 
 def test_one_of_a_number_of_times_is_not_moved_alone(ada: User) -> None:
     schedule = make_schedule(ada, kind="daily", rule={"time": "09:00"}, max_count=3)
-    with pytest.raises(moving.MoveRefused):
+    with pytest.raises(NotPossible):
         moving.move_one(schedule, FRIDAY, 1, NOON, ada, None, datetime.fromisoformat("2026-10-30T09:00+00:00"))
 
 
 def test_a_weekly_time_that_was_put_off_to_a_working_day_is_not_taken_for_another_weekday(ada: User) -> None:
     schedule = make_schedule(ada, kind="weekly", rule={"time": "09:00", "days": [5]}, time_zone="Europe/Berlin")
     put_off = datetime.fromisoformat("2026-11-02T09:00+01:00")
-    with pytest.raises(moving.MoveRefused):
+    with pytest.raises(NotPossible):
         moving.move(schedule, date(2026, 11, 3), 1, NOON, ada, None, put_off)
