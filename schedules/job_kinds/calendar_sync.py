@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 from django import forms
 from django.utils.translation import gettext as _, gettext_lazy, gettext_noop, ngettext
+from pydantic import TypeAdapter
 
 from common.forms.edit_form import WholeNumberField
 from common.parsing.pool import parsed
@@ -30,6 +31,7 @@ _TIME = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
 # What is over is removed after so long: its message may wait for the end of quiet hours.
 _RETAINED = timedelta(days=7)
 _NAMED = 20
+EVENTS = TypeAdapter(list[FileEvent])
 
 FORMATS["events"] = lambda count: ngettext("%(count)s event", "%(count)s events", count) % {"count": count}
 FORMATS["causes"] = lambda causes: "; ".join(
@@ -141,10 +143,10 @@ class CalendarSync(JobKind):
             events, dropped = parsed(calendar_file.read, response.body, kind, ask.now, person=ask.user_id)
         except calendar_file.NotACalendar:
             return Later(Reason(CalendarCode.CUT))
-        return Found({"events": [event.as_json() for event in events], "dropped": dropped})
+        return Found({"events": EVENTS.dump_python(events), "dropped": dropped})
 
     def decide(self, ask: Ask, value: Any) -> Say | Nothing:
-        times, events = _reminder_times(ask.payload), [FileEvent.from_json(one) for one in value["events"]]
+        times, events = _reminder_times(ask.payload), EVENTS.validate_python(value["events"])
         assert times is not None  # noqa: S101 - the check has refused it
         result = wanted(events, times, ask.zone, ask.now, ask.budget)
         entries, before = result.entries[:MOST], {"events": {}, "gone": "", "silence": None} | (ask.memory or {})

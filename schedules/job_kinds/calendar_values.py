@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
 from zoneinfo import ZoneInfo
 
 CONVERTED = "*"
@@ -73,13 +72,3 @@ class FileEvent:
     @property
     def starts_at(self) -> str:
         return self.start.at if self.start else ""
-
-    def as_json(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, stored: dict[str, Any]) -> FileEvent:
-        moments = {name: Moment(**stored[name]) for name in ("instance", "start") if stored[name]}
-        lists = {name: [Moment(**one) for one in stored[name]] for name in ("dates", "left_out")}
-        alarms = [one if isinstance(one, str) else tuple(one) for one in stored["alarms"]]
-        return cls(**stored | moments | lists | {"alarms": alarms})

@@ -18,6 +18,7 @@ from jobs.kinds.base import Found, JobKind, Nothing, Say
 from jobs.reading import extract, feeds
 from jobs.reading.fetch import Refused
 from schedules.job_kinds import calendar_events, calendar_file, calendar_series, report_queries
+from schedules.job_kinds.calendar_sync import EVENTS
 from tests.db.jobs.test_contract import ask_of
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
@@ -76,7 +77,7 @@ def _calendar() -> tuple[dict[str, Any], Any, Any]:
     assert len(raw) <= LARGEST
     read, _ = calendar_file.read(raw, "", NOW)
     asked = {"minutes": 10, "all_day_at": "09:00", "alarms": True}
-    return asked, {"events": [one.as_json() for one in read], "dropped": 0}, None
+    return asked, {"events": EVENTS.dump_python(read), "dropped": 0}, None
 
 
 ANSWERS: dict[str, Callable[[], tuple[dict[str, Any], Any, Any]]] = {
@@ -117,7 +118,7 @@ def test_when_a_series_ends_is_computed_once_for_all_that_change_it(monkeypatch:
     named = Mock(wraps=calendar_series.Series._named)
     monkeypatch.setattr(calendar_series.Series, "_named", lambda self, *args: named(self, *args))
     _, value, _ = _calendar()
-    events = [calendar_file.FileEvent.from_json(one | {"alarms": []}) for one in value["events"][:200]]
+    events = EVENTS.validate_python([one | {"alarms": []} for one in value["events"][:200]])
     times = calendar_events.ReminderTimes(before=timedelta(0), uses_alarms=True, all_day_at=time(9))
     assert calendar_events.wanted(events, times, ZoneInfo("UTC"), NOW, Budget(seconds=10)).entries
     assert named.call_count < 4 * len(events)

@@ -19,7 +19,7 @@ from jobs.reading import feeds
 from schedules.job_kinds import calendar_file
 from schedules.job_kinds.calendar_events import ReminderTimes, Wanted, wanted
 from schedules.job_kinds.calendar_file import FileEvent
-from schedules.job_kinds.calendar_sync import MOST, CalendarSync
+from schedules.job_kinds.calendar_sync import EVENTS, MOST, CalendarSync
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -187,7 +187,7 @@ def ask(memory: Any = None, now: datetime = NOW, **payload: Any) -> Ask:
 def decided(count: int | list[int], memory: Any = None, now: datetime = NOW, **payload: Any) -> Say | Nothing:
     uids = range(count) if isinstance(count, int) else count
     text = file(*(event(str(uid), f"DTSTART:202602{uid % 28 + 1:02}T090000Z") for uid in uids))
-    value = {"events": [one.as_json() for one in read(text)], "dropped": 0}
+    value = {"events": EVENTS.dump_python(read(text)), "dropped": 0}
     return KIND.decide(ask(memory, now, **payload), value)
 
 
@@ -292,7 +292,7 @@ def test_a_calendar_that_brings_nothing_for_long_says_so_once_unless_it_is_empty
     told, memory = [], None
     for day in (0, 10, 11, 20, 39, 40, 41, 42, 60):
         events = read(file(*(first if day < 10 else later)))
-        value = {"events": [one.as_json() for one in events], "dropped": 0}
+        value = {"events": EVENTS.dump_python(events), "dropped": 0}
         decision = KIND.decide(ask(memory, NOW + timedelta(days=day)), value)
         assert isinstance(decision, Nothing)
         if decision.silent_since:
@@ -308,7 +308,7 @@ def test_what_is_not_taken_is_counted_with_each_cause() -> None:
         event("3", "DTSTART;TZID=Mars/Base:20260106T090000"),
         event("4", "DTSTART:nonsense"),
     )
-    value = {"events": [one.as_json() for one in read(text)], "dropped": 7}
+    value = {"events": EVENTS.dump_python(read(text)), "dropped": 7}
     reason = KIND.decide(ask(), value).reason
     said = str(reason)
     assert [(one["cause"], one["count"], one["example"]) for one in not_taken(reason.params)] == [

@@ -16,6 +16,7 @@ from common.parsing.budget import Budget
 from schedules import rules
 from schedules.job_kinds import calendar_file
 from schedules.job_kinds.calendar_events import Entry, ReminderTimes, Wanted, wanted
+from schedules.job_kinds.calendar_sync import EVENTS
 
 INPUTS = Path(__file__).with_name("inputs")
 CASES = json.loads((INPUTS / "cases.json").read_text())
@@ -35,10 +36,8 @@ def found(raw: bytes, today: datetime, minutes: int = 0) -> Wanted:
     times = ReminderTimes(before=timedelta(minutes=minutes), uses_alarms=True, all_day_at=time(9))
     now = today.astimezone(UTC)
     events, _ = calendar_file.read(dated(raw, today), "", now)
-    stored = json.loads(json.dumps([event.as_json() for event in events]))
-    return wanted(
-        [calendar_file.FileEvent.from_json(event) for event in stored], times, BERLIN, now, Budget(seconds=10)
-    )
+    stored = json.loads(json.dumps(EVENTS.dump_python(events)))
+    return wanted(EVENTS.validate_python(stored), times, BERLIN, now, Budget(seconds=10))
 
 
 def slots(entries: list[Entry], today: datetime, most: int) -> list[datetime]:

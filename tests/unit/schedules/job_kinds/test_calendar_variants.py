@@ -8,6 +8,7 @@ import json
 
 import pytest
 
+from schedules.job_kinds.calendar_sync import EVENTS
 from tests.unit.schedules.job_kinds.test_calendar import file, read
 from tests.unit.schedules.job_kinds.test_calendar_cases import (
     BERLIN_9,
@@ -280,7 +281,7 @@ def test_an_event_that_does_not_end_counts_where_the_calendar_does() -> None:
 def test_no_value_of_an_event_has_a_character_that_a_database_cannot_hold() -> None:
     lines = ("SUMMARY:a\0", "LOCATION;ENCODING=QUOTED-PRINTABLE:a=00", "RRULE:FREQ=DAILY;B\0=1")
     events = read(file(one(f"DESCRIPTION:{'x' * 200}", Z, *lines)))
-    assert "\\u0000" not in json.dumps([event.as_json() for event in events])
+    assert "\\u0000" not in json.dumps(EVENTS.dump_python(events))
 
 
 SLOPPY = {
