@@ -12,7 +12,7 @@ from schedules.changes import editing
 from schedules.firing import fire
 from schedules.inputs.reminder_form import ReminderForm
 from schedules.models import Schedule
-from schedules.web.edit import PRESETS
+from schedules.web.edit import form_page
 from schedules.web.preview import edited
 from schedules.web.reminders import detail_page
 
@@ -24,7 +24,7 @@ def choose(request: PersonRequest) -> HttpResponse:
     form.show_errors_of(())
     for name, suggested in form.suggestions().items():
         form.retype(name, suggested)
-    return _page(request, form, schedule)
+    return form_page(request, form, schedule)
 
 
 @person_action
@@ -37,7 +37,7 @@ def typed(request: PersonRequest) -> HttpResponse:
         origin_id = schedule.id if schedule and editing.asks_the_same(wanted, schedule) else None
         checked = checks.check_now(request.user, wanted, origin_id)
     form.show_errors_of([name for name in form.errors if form.is_of_job(name)])
-    return _page(request, form, schedule, checked=checked, problems=problems)
+    return form_page(request, form, schedule, checked=checked, problems=problems)
 
 
 @person_action
@@ -58,10 +58,6 @@ def result(request: PersonRequest, check_id: UUID) -> HttpResponse:
     if checked.is_open and "HX-Request" not in request.headers:
         response["Refresh"] = "2"
     return response
-
-
-def _page(request: PersonRequest, form: ReminderForm, schedule: Schedule | None, **checked: object) -> HttpResponse:
-    return render(request, "schedules/form.html", {"form": form, "schedule": schedule, "presets": PRESETS} | checked)
 
 
 def _form(request: PersonRequest) -> tuple[ReminderForm, Schedule | None]:

@@ -44,8 +44,14 @@ def new(request: PersonRequest) -> HttpResponse:
             schedule = editing.create(form.as_schedule(), form.ordered(), now)
         messages.success(request, _("“%(title)s” is created.") % {"title": schedule.title})
         return redirect("schedules:detail", schedule.id)
-    context = {"form": form, "reading": reading, "fills": True, "presets": PRESETS, "other_time": other_time}
-    return render(request, "schedules/form.html", context)
+    return form_page(request, form, reading=reading, fills=True, other_time=other_time)
+
+
+def form_page(
+    request: PersonRequest, form: ReminderForm, schedule: Schedule | None = None, status: int = 200, **more: object
+) -> HttpResponse:
+    context = {"form": form, "schedule": schedule, "presets": PRESETS} | more
+    return render(request, "schedules/form.html", context, status=status)
 
 
 def _read(request: PersonRequest, line: str, zone: str, now: datetime) -> Reading:
@@ -94,11 +100,5 @@ def edit(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     if form.is_valid() and other_time is None and (differences := form.reschedule(now, request.user)) is None:
         messages.success(request, _("“%(title)s” is saved.") % {"title": form.cleaned_data["title"]})
         return redirect("schedules:detail", schedule.id)
-    context = {
-        "form": form,
-        "schedule": schedule,
-        "differences": differences,
-        "presets": PRESETS,
-        "other_time": other_time,
-    }
-    return render(request, "schedules/form.html", context, status=409 if differences else 200)
+    status = 409 if differences else 200
+    return form_page(request, form, schedule, status, differences=differences, other_time=other_time)
