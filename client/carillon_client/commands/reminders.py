@@ -3,7 +3,7 @@
 import argparse
 import sys
 import time
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from carillon_client import timing
@@ -73,17 +73,8 @@ def _read_line(carillon: Client, options: argparse.Namespace) -> ScheduleFields:
         if [field for field, _ in problem.errors] == ["text"]:
             raise CarillonError(problem.errors[0][1]) from None
         raise
-    return {
-        "title": result["title"],
-        "body": options.body or result["body"],
-        "timing": result["timing"],
-        "time_zone": result["time_zone"],
-        "starts_at": result["starts_at"],
-        "ends_at": result["ends_at"],
-        "max_count": result["max_count"],
-        "after_done": result["after_done"],
-        "early": result["early"],
-    }
+    fields = {name: value for name, value in result.items() if name in ScheduleFields.__annotations__}
+    return cast(ScheduleFields, fields | ({"body": options.body} if options.body else {}))
 
 
 def _timing(options: argparse.Namespace) -> dict[str, Any] | None:
