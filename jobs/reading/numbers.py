@@ -160,6 +160,8 @@ _IN_A_NAME = re.compile(
     r"(?<=[A-Za-z]{2})[0-9]|(?<=\b[A-JM-OS-Z])[0-9]{1,3}(?![0-9]|[.,][0-9])|[0-9]+-[^\W\d_]{2}"
     r"|(?<=[A-Za-z])[0-9]+[A-Za-z]|[0-9]+:\s+[0-9]"
 )
+# The letters of a product that has a number, "PS5 499 €".
+_MODEL = re.compile(r"(?<![^\W_])(?:[A-Z]{1,3}|[a-z]{1,9}[A-Z][A-Za-z]{0,9})\Z")
 _DATE = re.compile(
     r"(?<![0-9.,])(?:[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{1,2}([./])[0-9]{1,2}\1[0-9]{2,4}|[0-9]{1,2}/(?:19|20)[0-9]{2}"
     r"|[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?)"
@@ -215,11 +217,15 @@ def _find(text: str) -> tuple[re.Match[str] | None, str]:
     """The match of the number, and its unit."""
     matches = sorted(_NUMBER.finditer(text[:_SEARCHED]), key=_is_passed_over)
     for match in matches:
-        before = _BEFORE.search(text[max(0, match.start() - 10) : match.start("digits")])
+        begin = match.start("digits")
         if (match["times"] or "").strip() == "¢":
             return match, "$"
-        if beside := before or _after(text, match):
-            return match, _CURRENCIES.get(beside["unit"], beside["unit"])
+        if before := _BEFORE.search(text[max(0, match.start() - 10) : begin]):
+            return match, _CURRENCIES.get(before["unit"], before["unit"])
+        is_model = _MODEL.search(text, max(0, begin - 20), begin) and _NAME.search(text[max(0, begin - 30) : begin])
+        priced = (is_model and _behind(match)) or match
+        if after := _after(text, priced):
+            return priced, _CURRENCIES.get(after["unit"], after["unit"])
     first = _first(text, matches)
     other = _OTHER_UNIT.match(text, first.end()) if first else None
     return first, other[1] if other else ""
@@ -240,10 +246,15 @@ def _first(text: str, matches: Sequence[re.Match[str]]) -> re.Match[str] | None:
         begin = match.start("digits")
         if begin not in dated and _IN_A_NAME.match(text, begin) is None:
             return match
-        _of_name, _space, after = match["digits"].partition(" ")  # "CO2 415" looks grouped
-        if after and (behind := _NUMBER.match(text, match.end("digits") - len(after))):
+        if behind := _behind(match):
             return behind
     return matches[0] if matches else None
+
+
+def _behind(match: re.Match[str]) -> re.Match[str] | None:
+    """The number behind that of a name, with which it looks grouped: "CO2 415"."""
+    _of_name, _space, after = match["digits"].partition(" ")
+    return _NUMBER.match(match.string, match.end("digits") - len(after)) if after else None
 
 
 def _after(text: str, match: re.Match[str]) -> re.Match[str] | None:
