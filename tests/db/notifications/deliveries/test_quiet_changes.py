@@ -11,13 +11,14 @@ from django.db.models import Q
 from django.utils import timezone
 
 from common.database import postgres
-from notifications.deliveries import quiet_changes
+from notifications.deliveries import outbox, quiet_changes
 from notifications.deliveries.kind import DELIVERY
 from notifications.models import Channel, Delivery
 from notifications.reasons import DeliveryCode
 from people.models import User
 from tests.db.locks import impatient, locked
 from tests.make import make_channel, make_delivery, make_user
+from work.broker import wakes
 from work.engine import rescue
 
 pytestmark = pytest.mark.django_db
@@ -70,6 +71,23 @@ def test_the_first_ones_are_released_at_once_and_all_others_in_batches() -> None
     assert (DELIVERY.rescue(), marked(), held()) == (2, 0, set(others))
     assert DELIVERY.rescue() == 0
     assert not set(few) & held()
+
+
+@pytest.mark.parametrize("hours", [-2, 2])
+def test_what_is_released_is_due_as_it_was_before_and_published_then(
+    hours: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    published: list[wakes.Wake] = []
+    monkeypatch.setattr(quiet_changes, "publish_after_commit", published.extend)
+    user, [(now,)] = make_user(), postgres.query("SELECT now()", {})
+    due = now + timedelta(hours=hours)
+    hold(make_channel(user, "email"), 1, reason_params={"until": "07:00", "due": due.timestamp()})
+    change_quiet_hours(user)
+    delivery, wait = Delivery.objects.get(), max(0.0, hours * 3600.0)
+    assert [delivery.available_at, delivery.wake_at] == [
+        now + timedelta(seconds=seconds) for seconds in (wait, wakes.wake_in(wait))
+    ]
+    assert published == [wakes.Wake(outbox.DELIVER, delivery.id, pytest.approx(wait), user.pk)]
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from django.utils import timezone
 from common.database import postgres
 from notifications import tasks
 from notifications.channels import changes
-from notifications.deliveries import pull
+from notifications.deliveries import fallback, pull
 from notifications.deliveries.kind import DELIVERY, DeliveryClaim
 from notifications.deliveries.pull import LeaseResult, lease_id, settle
 from notifications.models import Attempt, Channel, Delivery, Notification
@@ -469,13 +469,18 @@ def test_removing_a_queue_cancels_what_waits_and_ends_what_is_held(queue: Channe
 
 def test_what_was_being_recorded_for_a_queue_when_it_was_removed_is_cancelled_later() -> None:
     removed, other = make_queue(), make_queue()
+    ended = make_delivery(removed).notification
+    Notification.objects.filter(id=ended.id).update(channel_order=[removed.id])
     changes.remove(removed)
+    fallback.advance()
     left, waiting = make_delivery(removed), make_delivery(other)  # as a transaction that began before has them
     tasks.prune_changes()
     assert states(left, waiting) == ["cancelled", "pending"]
     left.refresh_from_db()
     assert left.reason_code == DeliveryCode.REMOVED
     assert Notification.objects.get(id=left.notification_id).outcome == "dropped"
+    ended.refresh_from_db()
+    assert ended.advance_at is None, "it was decided before"
 
 
 def test_failures_of_a_queue_never_disable_it() -> None:
