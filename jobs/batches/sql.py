@@ -40,7 +40,7 @@ _PEOPLE = f"""{_HELD}, people AS MATERIALIZED (
     SELECT p.*, {DISPLAY_NAME_SQL} AS name, u.time_zone, coalesce(z.slot, any_zone.slot) AS slot,
            coalesce(z.subject, any_zone.subject) AS subject, coalesce(z.body, any_zone.body) AS body
       FROM people p JOIN people_user u ON u.id = p.user_id AND u.is_active
-      JOIN clock any_zone ON any_zone.zone = '' LEFT JOIN clock z ON z.zone = u.time_zone AND z.zone <> ''
+      JOIN clock any_zone ON any_zone.zone = '' LEFT JOIN clock z ON z.zone = u.time_zone
 )"""
 _MOVED = """, part AS (
     INSERT INTO jobs_part (batch_id, first, last, pending)

@@ -118,7 +118,7 @@ WITH step AS (
 
 def decide(standing: FallbackState) -> Step:
     later = standing.escalation(standing.now)
-    is_removed = standing.state == Delivery.State.CANCELLED and standing.reason_code == DeliveryCode.REMOVED
+    is_removed = standing.reason_code == DeliveryCode.REMOVED
     if standing.next_id is None or (standing.state in _GIVEN_UP and not is_removed):
         return Step(False)
     if standing.state in _FAILED or is_removed:
@@ -137,7 +137,7 @@ def decide(standing: FallbackState) -> Step:
 _MARK = """
 UPDATE notifications_notification n SET advance_at = now()
   FROM notifications_delivery d
- WHERE d.id = ANY(%(ids)s::uuid[]) AND d.state = 'cancelled' AND d.reason_code = %(removed)s
+ WHERE d.id = ANY(%(ids)s::uuid[]) AND d.reason_code = %(removed)s
    AND n.id = d.notification_id AND n.channel_order <> '{}' AND n.acknowledged_at IS NULL AND n.withdrawn = ''
    AND NOT EXISTS (SELECT FROM notifications_delivery later
                     WHERE later.notification_id = n.id AND (later.created_at, later.id) > (d.created_at, d.id))

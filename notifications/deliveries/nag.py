@@ -75,11 +75,11 @@ SELECT n.id, p.language, now() AS now,
        SELECT m.id, m.outcome FROM notifications_notification m
         WHERE m.nag_of = n.id AND m.nagged = n.nagged AND n.nagged > 0
        ) last ON true
-  LEFT JOIN LATERAL (
+  CROSS JOIN LATERAL (
        SELECT bool_or(d.state = 'delivered') AS arrived, bool_or(d.reason_code = 'acknowledged') AS undone,
               max(d.available_at) FILTER (WHERE d.state = 'pending') AS waits_until
          FROM notifications_delivery d WHERE d.notification_id = last.id
-       ) sent ON true
+       ) sent
  WHERE n.nag_at <= now()
  ORDER BY n.nag_at LIMIT %(limit)s FOR NO KEY UPDATE OF n SKIP LOCKED
 """

@@ -154,7 +154,6 @@ WITH recorded AS (
     {
     _NOTIFICATIONS.insert(
         "notifications_notification",
-        hops="least(hops, 32767)",
         channel_order="channel_order::uuid[]",
         advance_at="greatest(advance_at, now()) + escalate_after * interval '1 minute'",
         nag_channel_ids="nag_channel_ids::uuid[]",

@@ -168,10 +168,11 @@ def test_checks_for_a_later_slot_are_published_shortly_before_it(staff: User) ->
     make_reader()
     batch = announce(staff, job_kind="sample", job_payload={"value": "seven"})
     slot = timezone.now() + timedelta(hours=1)
-    Batch.objects.update(slot=slot)
+    Batch.objects.update(slot=slot, stale_after=600)
     tell(batch)
     [job] = Job.objects.all()
     assert (job.available_at, slot - job.wake_at) == (slot, timedelta(seconds=wakes.EARLY))
+    assert (job.expires_at, job.tries, job.wakes, job.replays) == (slot + timedelta(minutes=10), 0, 0, 0)
 
 
 def test_progress_is_counted_by_parts_and_the_end_is_recorded(staff: User) -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.db import connection, connections
+from django.db.models.functions import Now
 from django.test.utils import CaptureQueriesContext
 
 from common.database import fault_points
@@ -56,6 +58,26 @@ def test_the_progress_of_1000_people_is_counted_in_few_statements(staff: User, m
         progress.count_open()
         assert counted(batch) == Progress(1000, 0, 0, 0, 0)
     assert len(captured) == 3
+
+
+def test_only_open_parts_of_open_batches_are_counted_and_first_those_counted_longest_ago(
+    staff: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kind, "PART", 1)
+    monkeypatch.setattr(progress, "PARTS_A_TICK", 1)
+    [make_reader() for _ in range(3)]
+    tell(announce(staff))
+    parts = list(Part.objects.order_by("id"))
+    for days, part in enumerate(parts):
+        Part.objects.filter(id=part.id).update(counted_at=LONG_AGO + timedelta(days=days))
+    Part.objects.filter(id=parts[0].id).update(pending=0, completed=1)
+    stale = Part.objects.filter(counted_at__lt=LONG_AGO + timedelta(days=9)).order_by("id")
+    assert [(progress.count_open(), list(stale.all())) for _ in range(2)] == [
+        (1, [parts[0], parts[2]]),
+        (1, [parts[0]]),
+    ]
+    Batch.objects.update(ended_at=Now())
+    assert progress.count_open() == 0
 
 
 def test_a_batch_that_nobody_has_begun_is_at_0_percent_and_an_empty_one_at_100(staff: User) -> None:

@@ -124,6 +124,7 @@ def test_a_check_that_goes_on_failing_is_told_again_after_a_day(hours: float, is
     memory = Memory.objects.get()
     assert (memory.failures, memory.told_at != told_at) == (2, is_told_again)
     assert (memory.failing_since, memory.state) == (told_at, "seven")
+    assert memory.changed_at <= timezone.now()
 
 
 def test_a_failure_is_told_once_a_day_and_the_recovery_once() -> None:
