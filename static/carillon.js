@@ -18,6 +18,10 @@ for (const element of document.querySelectorAll("[data-needs-script]")) element.
 // Focus the first invalid field.
 document.querySelector("main [aria-invalid=true]")?.focus();
 
+// Tabs that do not fit scroll: begin with the current one, and a part of the one before it.
+const tab = document.querySelector(".tabs [aria-current]");
+if (tab) tab.parentElement.scrollLeft = tab.offsetLeft - tab.parentElement.offsetLeft - 48;
+
 // Only a chosen channel has a position.
 const showPosition = ({ form, value, checked }) => {
   const place = form.elements[`position_${value.replaceAll("-", "")}`]?.closest(".place");

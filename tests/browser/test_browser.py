@@ -147,4 +147,8 @@ def test_the_navigation_is_one_line_and_shows_each_entry_that_has_the_focus(page
         end = theme.bounding_box()
         assert end is not None
         assert width > 360 or end["y"] + end["height"] <= bar["y"]
+    tabs = page.get_by_role("navigation", name="Automation").get_by_role("link")
+    page.goto(f"{site.url}/counters/")
+    assert len({entry.bounding_box()["y"] for entry in tabs.all()}) == 1  # type: ignore[index]
+    expect(tabs.last).to_be_in_viewport(ratio=0.9)
     fits(page)
