@@ -1,6 +1,6 @@
 """The codes of events and of what follows from them, and their sentences. Pure."""
 
-from django.utils.translation import gettext_lazy, gettext_noop as _
+from django.utils.translation import gettext, gettext_lazy, gettext_noop as _
 
 from work.reasons import FORMATS, Codes
 
@@ -15,6 +15,7 @@ OPERATORS = {
 """Operators of a condition, with the words for people. `exists` needs no value."""
 
 FORMATS["operator"] = lambda operator: str(OPERATORS[operator])
+FORMATS["filled"] = lambda text: text or gettext("(empty)")
 
 
 class EventCode(Codes):
@@ -22,7 +23,7 @@ class EventCode(Codes):
     TOO_MANY_HOPS = "too-many-hops", _("It is {hops} steps behind its first cause; a chain ends after {most}.")
     UNFIT = "unfit", _("Its data does not fit its type: {field}: {problem}")
     # A rule does nothing.
-    UNMET = "unmet", _("{field} is {found}; the rule asks that it {operator:operator} {value}.")
+    UNMET = "unmet", _("{field} is {found:filled}; the rule asks that it {operator:operator} {value:filled}.")
     MISSING = "missing-field", _("The event has no field {field}.")
     THROTTLED = "throttled", _("The rule has rung {count} times within {seconds:duration}, which is its limit.")
     NO_CHANNEL = "no-channel", _("The rule has no channel to send to.")

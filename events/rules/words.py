@@ -20,7 +20,8 @@ def condition(one: Condition) -> str:
     words = f"{one.field} {OPERATORS[one.operator]}"
     if one.operator == "exists":
         return words
-    return f"{words} {matching.shown(one.value) or _('(empty)')}"
+    value = matching.shown(one.value) or _("(empty)")
+    return f"{words} {value}"
 
 
 def conditions(rule: Rule) -> list[str]:

@@ -146,7 +146,7 @@ def _footer(message: Message, body: str) -> list[str]:
     """The team that it is from, and the link that ends such messages unless the text has it."""
     footer = [_("From the team “%(team)s”") % {"team": message.team}] if message.team else []
     if message.unsubscribe_url and message.unsubscribe_url not in body:
-        footer.append(f"{_('Stop these messages')}: {message.unsubscribe_url}")
+        footer.append(_("Stop these messages") + f": {message.unsubscribe_url}")
     return footer
 
 

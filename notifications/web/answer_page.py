@@ -74,7 +74,7 @@ def _act(request: HttpRequest, notification: Notification, source: acknowledge.F
             until = snooze.until(answer, request.POST.get("until", ""), now, zone)
             changed, is_done = acknowledge.snooze(notification.id, until, source, by), False
         except snooze.InvalidSnooze as error:
-            messages.error(request, f"{_('Nothing changed.')} {error}")
+            messages.error(request, _("Nothing changed.") + f" {error}")
             return False
         text = _("“%(subject)s” is snoozed until %(until)s.") % {
             **subject,

@@ -47,7 +47,7 @@ class Reading:
         if not self.choices:
             return self.error
         lines: list[Any] = [f"“{line}”" for _name, line in self.choices]
-        return f"{self.error} {_('Write %(lines)s.') % {'lines': get_text_list(lines, _('or'))}}"
+        return f"{self.error} " + _("Write %(lines)s.") % {"lines": get_text_list(lines, _("or"))}
 
 
 def read(line: str, zone: str, now: datetime, needs_title: bool = False, country: str = "") -> Reading:

@@ -115,7 +115,7 @@ def _import(
         return _show(request, form, items, taken)
     if left := sum(item.values is not None for item in chosen) - made:
         text = ngettext("%(count)d entry is missing.", "%(count)d entries are missing.", left) % {"count": left}
-        messages.warning(request, f"{text} {_('You were changing something elsewhere. Import the file again.')}")
+        messages.warning(request, f"{text} " + _("You were changing something elsewhere. Import the file again."))
     return redirect("schedules:imported", (now - _EPOCH) // timedelta(microseconds=1))
 
 

@@ -97,6 +97,9 @@ def _bare_strings(path: Path) -> Iterator[str]:
         elif isinstance(node, ast.ClassDef) and "Codes" in {getattr(base, "id", "") for base in node.bases}:
             codes = [line.value for line in node.body if isinstance(line, ast.Assign)]
             said = [code.elts[1] for code in codes if isinstance(code, ast.Tuple)]
+        elif isinstance(node, ast.JoinedStr):  # xgettext reads no text in it
+            calls = (part for part in ast.walk(node) if isinstance(part, ast.Call))
+            yield from (ast.unparse(call) for call in calls if getattr(call.func, "id", "") in {"_", "ngettext"})
         yield from (f"line {one.lineno}: {ast.unparse(one)}" for one in said if _is_bare(one))
 
 

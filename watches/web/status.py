@@ -47,6 +47,7 @@ def new(request: PersonRequest) -> HttpResponse:
     form = StatusPageForm(posted(request), request.user)
     form.instance.id = request.made_as
     if form.is_valid() and (page := form.save()):
+        messages.success(request, _("“%(name)s” is created.") % {"name": page.title})
         return redirect("watches:status-page", page.id)
     return render(request, "watches/status_page.html", {"form": form})
 

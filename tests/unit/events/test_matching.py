@@ -67,6 +67,11 @@ def test_a_condition_compares_a_field(field: str, operator: str, value: Any, hol
         assert reason.code == EventCode.UNMET
 
 
+def test_a_condition_without_a_value_reads_as_a_sentence() -> None:
+    reason = matching.unmet([Condition("data.currency", "equals", "")], {"data": {"currency": "EUR"}})
+    assert str(reason) == "data.currency is EUR; the rule asks that it is (empty)."
+
+
 @pytest.mark.parametrize("value", [1234567890123456789, "1234567890123456789"])
 def test_ids_of_many_digits_are_compared_exactly(value: Any) -> None:
     def holds(operator: str, id: Any) -> bool:
