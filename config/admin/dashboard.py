@@ -26,8 +26,6 @@ from work.reasons import Reason
 _KEY = "dashboard"
 _FRESH = 10  # seconds
 _CAUSES = 10
-# The chart, in units of its view box.
-_BAR, _GAP, _HEIGHT = 24, 6, 100
 
 
 def context(request: HttpRequest) -> dict[str, Any]:
@@ -97,29 +95,18 @@ def _count() -> dict[str, Any]:
 
 
 def _chart(hours: list[tuple[int, int]]) -> dict[str, Any]:
-    """Stacked bars, the oldest hour first: failed on top of sent."""
-    highest = max((done + failed for done, failed in hours), default=0)
-    bars = []
-    for place, (done, failed) in enumerate(reversed(hours)):
-        sent, lost = (round(count / (highest or 1) * _HEIGHT) for count in (done, failed))
-        bars.append(
-            {
-                "x": place * (_BAR + _GAP),
-                "sent": sent,
-                "sent_y": _HEIGHT - sent,
-                "failed": lost,
-                "failed_y": _HEIGHT - sent - lost,
-                "title": _("%(ago)d h ago: %(done)s sent, %(failed)s failed")
-                % {"ago": len(hours) - 1 - place, "done": grouped(done), "failed": grouped(failed)},
-            }
-        )
-    return {
-        "bars": bars,
-        "highest": grouped(highest),
-        "width": len(hours) * (_BAR + _GAP) - _GAP,
-        "height": _HEIGHT,
-        "bar": _BAR,
-    }
+    """Stacked bars, the oldest hour first: failed on top of sent, in percent of the highest bar."""
+    highest = max(map(sum, hours))
+    bars = [
+        {
+            "sent": round(100 * done / highest),
+            "failed": round(100 * failed / highest),
+            "title": _("%(ago)d h ago: %(done)s sent, %(failed)s failed")
+            % {"ago": ago, "done": grouped(done), "failed": grouped(failed)},
+        }
+        for ago, (done, failed) in enumerate(hours)
+    ]
+    return {"bars": bars[::-1], "highest": grouped(highest)}
 
 
 def _problems(has_beat: bool, counted: dict[str, Any], now: datetime) -> Iterator[tuple[str, str, str]]:

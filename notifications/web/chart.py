@@ -20,7 +20,7 @@ from notifications.web.history_form import HistoryForm, midnight
 MOST_BARS = 90
 _USUAL = timedelta(days=29)  # before the last day, where no first one is chosen
 MOST_COUNTED = 100_000  # of each channel and state, spread over the bars
-HEIGHT = 1_000  # of the drawing; a bar is 10 wide
+HEIGHT = 1_000  # of the drawing
 
 # By the index `delivery_history` alone, whose ids are in the order of time: for each channel and state that the time
 # has at all, each bar is a range of ids. Codes and tests are few; they are counted apart and subtracted.
@@ -64,24 +64,15 @@ SELECT greatest(sum(count) FILTER (WHERE state = 'delivered'), 0)::int AS delive
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """`first` and `last` are its days; `x`, `top` and the heights are in units of the drawing."""
+    """`first` and `last` are its days; the heights are in units of the drawing."""
 
     label: str
     first: date
     last: date
     delivered: int
     failed: int
-    x: int
     delivered_height: int
     failed_height: int
-
-    @property
-    def failed_top(self) -> int:
-        return HEIGHT - self.delivered_height - self.failed_height
-
-    @property
-    def delivered_top(self) -> int:
-        return HEIGHT - self.delivered_height
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +86,6 @@ class Chart:
     @property
     def is_one_day(self) -> bool:
         return self.bars[0].first == self.bars[-1].last
-
-    @property
-    def width(self) -> int:
-        return 10 * len(self.bars)
 
     @property
     def delivered(self) -> int:
@@ -171,12 +158,12 @@ def _counts(user_id: int, channels: Sequence[UUID], edges: Sequence[datetime], o
 def _drawn(edges: Sequence[tuple[datetime, str]], counts: Sequence[Any]) -> Chart:
     highest = max(row.delivered + row.failed for row in counts)
     bars = []
-    for number, (((start, label), (end, _label)), row) in enumerate(zip(pairwise(edges), counts, strict=True)):
+    for ((start, label), (end, _label)), row in zip(pairwise(edges), counts, strict=True):
         first = timezone.localtime(start).date()
         last = timezone.localtime(end - timedelta(microseconds=1)).date()
         failed_height = _height(row.failed, highest)
         delivered_height = min(_height(row.delivered, highest), HEIGHT - failed_height)
-        bars.append(Bar(label, first, last, row.delivered, row.failed, 10 * number, delivered_height, failed_height))
+        bars.append(Bar(label, first, last, row.delivered, row.failed, delivered_height, failed_height))
     return Chart(bars, highest, any(row.is_cut for row in counts))
 
 
