@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable
-from typing import NamedTuple
 from uuid import UUID
 
 from django.contrib import admin, messages
@@ -25,8 +24,9 @@ from people.access.requests import PersonRequest, person_action, person_page
 
 _MOST_DRAWN = 100
 """Rows of a trace that its picture has: a bar for each, over the time of the whole chain."""
-_ROW_HEIGHT = 32  # pixels
 _LEAST = 0.4  # percent of the width, so that what took no time is seen
+_Place = tuple[float, float]
+"""The left end and the width of a bar, in percent of the whole time."""
 _OF_OPERATORS = ["events.view_event", "notifications.view_delivery"]
 
 
@@ -99,12 +99,10 @@ def trace_page(request: PersonRequest, correlation_id: str) -> HttpResponse:
     chain = trace(correlation_id, None if sees_all else request.user)
     if not chain.rows:
         raise Http404
-    drawn = _bars(chain)
     context = {
         "trace": chain,
         "rows": [(row, _page_of(row, request.user.pk)) for row in chain.rows],
-        "bars": drawn,
-        "height": _ROW_HEIGHT * len(drawn),
+        "bars": _bars(chain),
         "ends": max(row.ended for row in chain.rows),
     }
     return render(request, "events/trace.html", context)
@@ -140,32 +138,20 @@ def _heard(request: PersonRequest, events: Iterable[Event]) -> dict[str, set[str
     }
 
 
-class Bar(NamedTuple):
-    """`left` and `width` are in percent of the whole time, the tops in pixels; so are the places of its tries."""
-
-    row: Row
-    label_top: int
-    bar_top: int
-    left: float
-    width: float
-    tries: list[tuple[float, float]]
-
-
-def _bars(of: Trace) -> list[Bar]:
+def _bars(of: Trace) -> list[tuple[Row, _Place, list[_Place]]]:
+    """Rows, each with its place and those of its tries."""
     rows = of.rows[:_MOST_DRAWN]
     whole = max([row.ended for row in rows], default=0.0) or 1.0
 
-    def place(begins: float, ends: float) -> tuple[float, float]:
+    def place(begins: float, ends: float) -> _Place:
         left = min(100 * begins / whole, 100 - _LEAST)
         return round(left, 2), round(max(_LEAST, 100 * (ends - begins) / whole), 2)
 
     return [
-        Bar(
+        (
             row,
-            number * _ROW_HEIGHT + 13,
-            number * _ROW_HEIGHT + 18,
-            *place(row.seconds, row.ended),
-            tries=[place(one.seconds, one.seconds if one.ended is None else one.ended) for one in row.tries],
+            place(row.seconds, row.ended),
+            [place(one.seconds, one.seconds if one.ended is None else one.ended) for one in row.tries],
         )
-        for number, row in enumerate(rows)
+        for row in rows
     ]
