@@ -286,7 +286,7 @@ def bloat(options: Any, _: Any) -> Found:
     from common.database.postgres import query
     from notifications.tasks import NOTIFICATIONS
     from people.models import User
-    from schedules.changes.retention import SLOTS
+    from schedules.tasks import SLOTS
 
     settings.HISTORY_KEPT_DAYS = 30
     owner_id = User.objects.get(email="ada@example.org").pk

@@ -102,7 +102,7 @@ def timing_of(schedule: Schedule) -> Timing | None:
 def shared(timing: Timing | None) -> tuple[str, dict[str, Any]]:
     """A part of a WITH that gives the id of a timing's row as `timing`, and inserts the row where it is missing.
 
-    It sends no signal, which would make beat reload everything. The lock keeps a row that is found from `retention`.
+    It sends no signal, which would make beat reload everything. The lock keeps a found row from `prune`.
     """
     if timing is None:
         return "timing AS (SELECT NULL::int AS id)", {}

@@ -69,7 +69,7 @@ def test_only_what_is_deleted_is_locked_whole() -> None:
     assert whole == {
         "common/database/postgres.py",
         "events/topics/subscriptions.py",
-        "schedules/changes/retention.py",
+        "schedules/tasks.py",
         "watches/status_pages/status.py",
         "watches/status_pages/subscribers.py",
         "work/retention.py",

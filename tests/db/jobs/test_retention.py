@@ -17,7 +17,7 @@ from config.environment import env
 from jobs import tasks as retention
 from jobs.models import Batch, Job, JobAttempt, Memory, Part
 from people.models import User
-from schedules.changes import retention as memories
+from schedules import tasks as memories
 from tests.make import make_channel, make_schedule
 
 OLD, RECENT = 91, 89

@@ -21,7 +21,7 @@ from people.account import deletion
 from people.models import User
 from schedules import tasks
 from schedules.beat.scheduler import Scheduler
-from schedules.changes import editing, retention
+from schedules.changes import editing
 from schedules.firing import fire
 from schedules.models import Occurrence, Schedule
 from tests.make import NOON, edit_schedule, make_schedule, make_user
@@ -209,24 +209,24 @@ def move(schedule: Schedule, day: int) -> None:
 def test_an_instant_that_no_reminder_has_any_more_is_deleted_in_the_second_round(
     monkeypatch: pytest.MonkeyPatch, part: int
 ) -> None:
-    monkeypatch.setattr(retention, "_PART", part)
+    monkeypatch.setattr(tasks, "_PART", part)
     first, second = make_schedule(make_user(), **once(2)), make_schedule(make_user(), **once(2))
     assert clocked() == [at(2)]
     move(first, 3)
     move(first, 4)
     assert clocked() == [at(2), at(3), at(4)]
-    assert retention.prune() == 0  # an operator may have just made one of them
-    assert retention.prune() == 1
+    assert tasks.prune() == 0  # an operator may have just made one of them
+    assert tasks.prune() == 1
     assert clocked() == [at(2), at(4)]  # the second still has the first instant
     Schedule.objects.get(id=second.id).delete()
-    assert (retention.prune(), clocked()) == (1, [at(4)])
+    assert (tasks.prune(), clocked()) == (1, [at(4)])
 
 
 def test_an_account_that_is_deleted_leaves_no_row_of_an_instant() -> None:
     schedule = make_schedule(make_user(), **once(2))
     deletion.request(schedule.user)
     deletion.delete_requested()
-    assert retention.prune() + retention.prune() == 1
+    assert tasks.prune() + tasks.prune() == 1
     assert (clocked(), PeriodicTask.objects.count()) == ([], 0)
 
 
@@ -245,7 +245,7 @@ def test_an_instant_that_another_edit_has_just_found_is_not_deleted_under_it() -
     assert found.wait(10)
     Schedule.objects.filter(id=schedule.id).update(periodic_task=None)
     PeriodicTask.objects.filter(id=schedule.periodic_task_id).delete()
-    assert retention.prune() + retention.prune() == 0
+    assert tasks.prune() + tasks.prune() == 0
     pruned.set()
     other.join(10)
     assert clocked() == [at(2)]

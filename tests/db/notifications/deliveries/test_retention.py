@@ -20,8 +20,8 @@ from common.uuid7 import first_of, uuid7
 from notifications.models import Attempt, Channel, DailyTotal, Delivery, Notification
 from notifications.tasks import NOTIFICATIONS
 from people.models import User
-from schedules.changes.retention import SLOTS
 from schedules.models import Occurrence, Schedule
+from schedules.tasks import SLOTS
 from tests.make import make_channel, make_delivery, make_schedule, without_triggers
 from work import retention as engine
 
