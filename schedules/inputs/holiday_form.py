@@ -44,8 +44,7 @@ class HolidayForm(forms.Form):
         self, data: Mapping[str, Any] | None = None, *, user: User, today: date, holiday: Holiday | None = None
     ) -> None:
         self.user, self.today, self.holiday = user, today, holiday
-        names = ("first", "last", "tags", "urgent_rings", "note")
-        super().__init__(data, initial={} if holiday is None else {name: getattr(holiday, name) for name in names})
+        super().__init__(data, initial={} if holiday is None else forms.model_to_dict(holiday, self.base_fields))
 
     @property
     def own_tags(self) -> list[str]:

@@ -117,16 +117,6 @@ class Typed:
     paths: dict[str, str]
 
 
-# The parameters that each friendly timing gives, with their names in the body.
-_FRIENDLY = {
-    "intervalMinutes": {"every": ""},
-    "dailyTime": {"time": ""},
-    "weeklyTime": {"days": ".dayOfWeek", "time": ""},
-    "monthlyTime": {"day": ".day", "time": ""},
-    "onceAt": {"at": ""},
-}
-
-
 _NONE = Typed("", {}, {})
 
 
@@ -138,10 +128,10 @@ def read(body: FormBody, timing: Timing | None, time_zone: str) -> Typed:
         return _NONE
     [name] = given
     value = getattr(timing, name)
-    if name in _FRIENDLY:
-        paths = {field: f"timing.{name}{inner}" for field, inner in _FRIENDLY[name].items()}
-        return Typed(*_friendly(body, name, value, time_zone), paths)
-    return Typed(name, value.model_dump(exclude_none=True), _paths(name))
+    if name in TimingDocument.model_fields:
+        return Typed(name, value.model_dump(exclude_none=True), _paths(name))
+    kind, parameters, paths = _friendly(body, name, value, time_zone)
+    return Typed(kind, parameters, {field: f"timing.{name}{inner}" for field, inner in paths.items()})
 
 
 def readable(row: Any) -> Rule | None:
@@ -174,17 +164,18 @@ def called(body: type[Body], paths: Mapping[str, str], name: str) -> str:
     return name if name in body.model_fields else paths.get(name) or FORM_NAMES.get(name, default)
 
 
-def _friendly(body: FormBody, name: str, value: Any, time_zone: str) -> tuple[str, dict[str, Any]]:
+def _friendly(body: FormBody, name: str, value: Any, time_zone: str) -> tuple[str, dict[str, Any], dict[str, str]]:
+    """A deprecated timing as one of our own, with the names of the parameters within it."""
     if name == "intervalMinutes":
-        return "interval", {"every": value, "unit": "minutes"}
+        return "interval", {"every": value, "unit": "minutes"}, {"every": ""}
     if name == "onceAt":
-        return "once", {"at": _civil(body, value, time_zone)}
-    at = {"time": time(value.hour, value.minute)}
+        return "once", {"at": _civil(body, value, time_zone)}, {"at": ""}
+    at, paths = {"time": time(value.hour, value.minute)}, {"time": ""}
     if name == "dailyTime":
-        return "daily", at
+        return "daily", at, paths
     if name == "weeklyTime":
-        return "weekly", at | {"days": [(value.dayOfWeek + 6) % 7]}
-    return "monthly", at | {"day": value.day, "short": "last"}
+        return "weekly", at | {"days": [(value.dayOfWeek + 6) % 7]}, paths | {"days": ".dayOfWeek"}
+    return "monthly", at | {"day": value.day, "short": "last"}, paths | {"day": ".day"}
 
 
 def _civil(body: FormBody, instant: datetime, time_zone: str) -> datetime:
