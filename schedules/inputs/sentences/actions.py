@@ -23,7 +23,6 @@ _SMALLER = {
 }
 _MINUTES = {"minutes": 1, "hours": 60, "days": 24 * 60, "weeks": 7 * 24 * 60}
 _UNITS = ("years", "quarters", "months", "weeks", "workdays", "days", "hours", "minutes", "seconds")
-_MONTHS = {"months": 1, "quarters": 3, "years": 12}
 _WORKWEEK = 5
 _ANY_WORKDAY = 7
 
@@ -78,6 +77,8 @@ def _day(of: Day | None = None, **fields: Any) -> Day:
     if fields.get("nth", 1) not in (1, 2, 3, 4, -1):
         raise NotUnderstood("every")
     day = replace(of or Day(), **fields)
+    if day.is_of and day.every and day.every[1] == "years":
+        day = replace(day, month=12 if -1 in (day.nth, day.day) else 1)
     if fields.get("day") == 0 or day.day > 31:
         raise ValueError
     if day.month and day.day > 0:
@@ -112,7 +113,7 @@ def _several(
 
 def _span(first: int, last: Day | int, **fields: Any) -> Day | None:
     last = last if isinstance(last, Day) else _day(day=last, **fields)
-    return replace(last, day=first, until=last) if last.day > first > 0 and last.month else None
+    return replace(last, day=first, until=last) if last.day > first > 0 and last.month and not last.every else None
 
 
 def _pair(first: int, last: Day) -> Day | None:
@@ -122,16 +123,15 @@ def _pair(first: int, last: Day) -> Day | None:
 
 def _days_span(first: Day, last: Day) -> Day | None:
     has_dates = all(one.exact or one.day or one.is_one_weekday for one in (first, last))
-    return replace(first.before(last), until=last) if has_dates and not first.until else None
+    return replace(first.before(last), until=last) if has_dates and not (first.until or last.every) else None
 
 
 def _of(of: str | Step, repeats: int = 0) -> Day | None:
     """ "of the month", "of every second month" """
     number, unit = (1, of) if isinstance(of, str) else of
-    if unit not in _MONTHS:
+    if unit not in ("months", "quarters", "years"):
         return None
-    step = (number, unit) if unit == "quarters" else (number * _MONTHS[unit], "months")
-    return Day(every=step, repeats=bool(repeats), is_of=True)
+    return Day(every=(number, unit), repeats=bool(repeats), is_of=True)
 
 
 def _month_from_now(today: date, ahead: int) -> Day:
@@ -140,9 +140,8 @@ def _month_from_now(today: date, ahead: int) -> Day:
 
 
 def _last_day(of: Day, is_once: int = 0) -> Day:
-    if of.every == (12, "months"):
-        return Day(day=31, month=12)
-    return Day(day=-1, month=of.month, year=of.year) if is_once else replace(of, day=-1)
+    day = _day(of, day=-1)
+    return Day(day=-1, month=day.month, year=day.year) if is_once else day
 
 
 def _weekdays(pieces: list[Piece]) -> Day:
