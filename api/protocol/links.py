@@ -7,11 +7,6 @@ from typing import Any
 _BODY, _FIRST = "$response.body#/", "$response.body#/items/0/"
 
 
-def _of_incident(place: str) -> list[tuple[Any, ...]]:
-    path = {"page_id": "$request.path.page_id", "incident_id": place}
-    return [(f"{verb}_public_incident", path) for verb in ("read", "change", "delete")]
-
-
 # By operation, what no address says: operations that take values of its answer, as these parameters, and in this body.
 _MORE: dict[str, list[tuple[Any, ...]]] = {
     "delete_schedule": [("restore_schedule", {"schedule_id": "$request.path.schedule_id"})],
@@ -37,11 +32,6 @@ _MORE: dict[str, list[tuple[Any, ...]]] = {
     "list_inbound_requests": [("replay_inbound_request", {"inbound_request_id": f"{_FIRST}id"})],
     "list_open_topics": [(name, {"topic_id": f"{_FIRST}id"}) for name in ("subscribe", "unsubscribe")],
     "list_subscriptions": [(name, {"topic_id": f"{_FIRST}topic/id"}) for name in ("subscribe", "unsubscribe")],
-    "add_person": [("remove_person", {"slug": "$request.path.slug", "subscription_id": f"{_BODY}id"})],
-    "list_added": [("remove_person", {"slug": "$request.path.slug", "subscription_id": f"{_FIRST}id"})],
-    "create_override": [("delete_override", {"team_id": "$request.path.team_id", "override_id": f"{_BODY}id"})],
-    "create_public_incident": _of_incident(f"{_BODY}id"),
-    "list_public_incidents": _of_incident(f"{_FIRST}id"),
     "add_channel": [(name, {"queue_id": f"{_BODY}id"}) for name in ("pull_messages", "publish_messages")]
     + [(name, {"board_id": f"{_BODY}id"}) for name in ("list_board_messages", "write_on_board")],
     "list_channels": [("pull_messages", {"queue_id": f"{_FIRST}id"})],
@@ -63,14 +53,15 @@ def add(paths: Mapping[str, Any]) -> None:
 
 def _links(paths: Mapping[str, Any], template: str, operation: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     name = operation["operationId"]
-    if name.startswith(("list_", "create_", "add_", "send_message")) and "{" not in template:
+    if name.startswith(("list_", "create_", "add_", "send_message")):
         place = _FIRST if name.startswith("list_") else _BODY
+        within = {one: f"$request.path.{one}" for one in re.findall(r"\{(\w+)\}", template)}
         for other, methods in paths.items():
-            if match := re.fullmatch(rf"{template}/\{{(\w+)\}}[^{{]*", other):
+            if match := re.fullmatch(rf"{re.escape(template)}/\{{(\w+)\}}[^{{]*", other):
                 value = place + (match[1] if match[1] in ("slug", "name") else "id")
                 for one in methods.values():
                     if not one["operationId"].startswith("restore_"):
-                        yield _link(one["operationId"], {match[1]: value})
+                        yield _link(one["operationId"], within | {match[1]: value})
     yield from (_link(*link) for link in _MORE.get(name, ()))
 
 
