@@ -51,8 +51,7 @@ def cancel_parts() -> int:
     cancelled = Part.objects.filter(batch__ended_at=None, batch__cancelled_at__isnull=False, pending__gt=0)
     parts = list(cancelled[: progress.PARTS_A_TICK])
     for part in parts:
-        with transaction.atomic():
-            _withdraw(Q(batch_id=part.batch_id, user__gte=part.first, user__lte=part.last), DeliveryCode.CANCELLED)
+        _withdraw(Q(batch_id=part.batch_id, user__gte=part.first, user__lte=part.last), DeliveryCode.CANCELLED)
     progress.count_parts(part.id for part in parts)
     return len(parts)
 

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from types import SimpleNamespace
+from uuid import UUID
 
 import pytest
 from django.db import transaction
@@ -22,6 +24,7 @@ from schedules.firing import fire
 from schedules.models import Occurrence, Schedule
 from tests.db import lock_order
 from tests.make import NOON, make_channel, make_rule, make_schedule, make_user, settle, signed_in, take
+from work.broker import wakes
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -39,6 +42,15 @@ def quick(db: None, watched: lock_order.Transaction, monkeypatch: pytest.MonkeyP
     watched.depth = 0
     monkeypatch.setattr(check_now, "WAIT", 0.0)
     monkeypatch.setattr(security_log, "counts", security_log._Counts())
+
+
+@pytest.fixture
+def published(monkeypatch: pytest.MonkeyPatch) -> list[UUID]:
+    """The ids of what is published after a commit, as if the test's transaction were committed at each of them."""
+    ids: list[UUID] = []
+    monkeypatch.setattr(wakes, "transaction", SimpleNamespace(on_commit=lambda hook, robust: hook()))
+    monkeypatch.setattr(wakes, "publish", lambda due: ids.extend(wake.id for wake in due))
+    return ids
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import time, timedelta
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 from django.utils import timezone
@@ -51,14 +51,15 @@ def test_a_slot_records_a_job_and_no_notification() -> None:
     assert not Notification.objects.exists()
 
 
-def test_a_job_that_speaks_records_its_notification_with_its_settlement() -> None:
+def test_a_job_that_speaks_records_its_notification_with_its_settlement(published: list[UUID]) -> None:
     schedule, job = fired({"value": "seven"})
+    published.clear()
     check(job)
     [notification] = Notification.objects.all()
     assert (job.state, job.notification_id, job.reason) == ("decided", notification.id, "checked the sample: seven")
     assert (notification.subject, notification.slot) == ("It is seven", NINE)
     assert (notification.batch_id, notification.origin_id) == (job.batch_id, schedule.id)
-    assert Delivery.objects.filter(notification=notification).count() == 1
+    assert [one.id for one in Delivery.objects.filter(notification=notification)] == published
 
 
 def test_a_job_that_stays_silent_keeps_its_evidence() -> None:
@@ -83,12 +84,14 @@ def test_every_message_twice_decides_once() -> None:
     assert (job.tries, Notification.objects.count()) == (1, 1)
 
 
-def test_a_source_that_is_away_is_asked_again_and_its_owner_told_at_the_end() -> None:
+def test_a_source_that_is_away_is_asked_again_and_its_owner_told_at_the_end(published: list[UUID]) -> None:
     schedule, job = fired({"value": "later"})
+    published.clear()
     assert [check(job).state for _ in range(3)] == ["pending", "pending", "dead"]
     [notice] = Notification.objects.all()
     assert (notice.origin, notice.subject) == ("notice", "“It is {value}”: the check failed")
     assert Memory.objects.get(origin_id=schedule.id).failures == 1
+    assert published == [notice.deliveries.get().id]
 
 
 def test_a_job_whose_parsing_is_ended_is_dead_at_once_and_names_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ import threading
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import redis
@@ -49,13 +50,36 @@ def check_during(monkeypatch: pytest.MonkeyPatch) -> Any:
     return check_both
 
 
-def test_a_person_has_so_many_checks_at_once(monkeypatch: pytest.MonkeyPatch, check_during: Any) -> None:
+@pytest.fixture
+def threads(monkeypatch: pytest.MonkeyPatch) -> threading.BoundedSemaphore:
+    """The two threads of a worker that may check."""
+    both = threading.BoundedSemaphore(2)
+    monkeypatch.setattr(limits._Worker, "threads", both)
+    return both
+
+
+def test_a_person_has_so_many_checks_at_once(
+    monkeypatch: pytest.MonkeyPatch, check_during: Any, threads: threading.BoundedSemaphore
+) -> None:
     monkeypatch.setattr(limits, "OF_A_PERSON", 1)
     person = make_user()
     first, second = two_jobs(person, person)
     check_during(first, second)
     assert (first.state, second.state, second.reason_code) == ("decided", "pending", "checks-of-person")
     assert check(second).state == "decided"
+    assert [threads.acquire(blocking=False) for _ in range(3)] == [True, True, False]
+
+
+def test_a_check_that_could_not_ask_for_its_limit_keeps_no_thread(
+    monkeypatch: pytest.MonkeyPatch, threads: threading.BoundedSemaphore
+) -> None:
+    [job] = two_jobs(make_user())
+    claimed = claim(JOB, job.id, "worker")
+    assert claimed is not None
+    monkeypatch.setattr(rate_limiter, "take", Mock(side_effect=ZeroDivisionError))
+    with pytest.raises(ZeroDivisionError):
+        limits.limited(claimed)
+    assert [threads.acquire(blocking=False) for _ in range(3)] == [True, True, False]
 
 
 def test_a_worker_keeps_threads_for_other_work(monkeypatch: pytest.MonkeyPatch, check_during: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 import pytest
 from pytest_django import Settings
@@ -43,7 +44,7 @@ def said() -> list[str]:
     return list(Notification.objects.order_by("id").values_list("subject", flat=True))
 
 
-def test_each_step_follows_at_its_time_from_the_beginning_and_once() -> None:
+def test_each_step_follows_at_its_time_from_the_beginning_and_once(published: list[UUID]) -> None:
     schedule, first = begun()
     check(first)
     check(first)
@@ -55,6 +56,7 @@ def test_each_step_follows_at_its_time_from_the_beginning_and_once() -> None:
     check(third)
     assert said() == ["Welcome Ada", "Still there?", "How is it going?"]
     assert Job.objects.count() == 3
+    assert {second.id, third.id} <= set(published)
     assert {job.correlation_id for job in (second, third)} == {first.batch_id}
     assert [job.reason_params for job in (first, second, third)] == [{"step": step, "of": 3} for step in (1, 2, 3)]
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.test import Client
@@ -100,10 +101,12 @@ def test_snoozing_says_the_same_again_later_in_the_same_order(monkeypatch: pytes
     assert list(again.deliveries.values_list("provider", "available_at")) == [("inbox", later)]
 
 
-def test_snoozing_what_went_to_all_channels_goes_to_all_of_them_again() -> None:
+def test_snoozing_what_went_to_all_channels_goes_to_all_of_them_again_whatever_the_hour(published: list[UUID]) -> None:
     notification, _ = make_fired(in_order=False)
+    published.clear()
     acknowledge.snooze(notification.id, timezone.now() + timedelta(hours=1))
     [again] = Notification.objects.exclude(id=notification.id)
+    assert (again.urgent, set(published)) == (True, set(again.deliveries.values_list("id", flat=True)))
     assert sorted(again.deliveries.values_list("provider", flat=True)) == ["email", "inbox", "webhook"]
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
+from common.redis import live_wakes
 from notifications.channels import changes
 from notifications.deliveries import acknowledge, boards, inbox_state
 from notifications.messages.links import BOARD
@@ -38,6 +39,18 @@ def test_a_reminder_stands_on_the_board_with_its_notification(board: Channel) ->
     whole = deliver(board, subject="Bins", body="The blue one")
     [one] = boards.messages(board)
     assert (one.text, one.notification, one.author) == ("Bins\n\nThe blue one", whole, "")
+
+
+def test_a_line_has_its_authors_address_where_there_is_no_name_and_wakes_open_pages(
+    board: Channel, monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any
+) -> None:
+    woken: list[int] = []
+    monkeypatch.setattr(live_wakes, "wake", woken.append)
+    writer = make_user(name="", email=f"{'a' * 200}@example.org")
+    with django_capture_on_commit_callbacks(execute=True):
+        line = boards.write(board, writer, "Milk")
+    assert line is not None
+    assert (line.text, line.author, woken) == ("Milk", "a" * 150, [board.user_id])
 
 
 def test_a_delivery_that_is_repeated_is_one_message(board: Channel) -> None:

@@ -6,6 +6,7 @@ import threading
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.db import connections
@@ -62,12 +63,16 @@ def test_what_arrived_goes_no_further(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (fallback.advance(), tried(notification)) == (0, [("Inbox", "delivered")])
 
 
-def test_a_delivery_that_dies_is_followed_by_the_next_channel_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_delivery_that_dies_is_followed_by_the_next_channel_at_once(
+    monkeypatch: pytest.MonkeyPatch, published: list[UUID]
+) -> None:
     notification, _ = make_fired()
+    published.clear()
     stale = timezone.now() + timedelta(hours=1)
     notification.deliveries.update(expires_at=stale)
     deliver_first(notification, monkeypatch, Rejected(noted("The address is gone.")))
     assert tried(notification) == [("Inbox", "dead"), ("Email", "pending")]
+    assert published == [notification.deliveries.get(provider="email").id]
     assert notification.deliveries.get(provider="email").expires_at == stale
     assert notification.deliveries.get(provider="email").because == "Inbox failed: The address is gone."
     assert (fallback.advance(), fallback.advance()) == (0, 0)

@@ -21,6 +21,7 @@ from common.times import dates
 from notifications import providers
 from notifications.deliveries import limits, permits
 from notifications.deliveries.kind import DELIVERY
+from notifications.deliveries.send import send as send_own
 from notifications.messages.message import Delivered
 from notifications.models import Channel, Delivery, Notification
 from notifications.providers.base import Rate
@@ -207,6 +208,7 @@ def test_without_a_limit_a_day_has_none(ada: User, settings: Settings) -> None:
     settings.SENDS_PER_PERSON_PER_DAY = 0
     mails = make_channel(ada, "email")
     assert send(*(make_delivery(mails) for _ in range(3))) == ["delivered"] * 3
+    assert send_own(ada, NOON, "Hi", "", [mails]).deliveries
 
 
 def test_the_mail_server_and_the_hosts_of_webhooks_get_what_the_operator_says(ada: User, settings: Settings) -> None:

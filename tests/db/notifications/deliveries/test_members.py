@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import time, timedelta
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 from django.core import mail
@@ -50,7 +50,7 @@ def told(whole: Notification) -> list[User]:
     return [one.user for one in Notification.objects.filter(batch_id=whole.id, origin=TEAM).order_by("user_id")]
 
 
-def test_each_member_gets_it_on_their_own_channels(ada: User, team: User) -> None:
+def test_each_member_gets_it_on_their_own_channels(ada: User, team: User, published: list[UUID]) -> None:
     bob = join(team)
     hook = make_channel(bob, "webhook", use_for_new=True)
     make_channel(bob, "webhook", use_for_new=False)
@@ -63,6 +63,7 @@ def test_each_member_gets_it_on_their_own_channels(ada: User, team: User) -> Non
         hook,
         bob.channels.get(provider="inbox"),
     }
+    assert set(published) == set(Delivery.objects.filter(state="pending").values_list("id", flat=True))
 
 
 def test_a_message_that_reaches_no_member_fails_and_says_so(ada: User, team: User) -> None:
@@ -126,6 +127,8 @@ def test_done_by_one_is_done_for_all_and_says_who(ada: User, team: User) -> None
     assert not acknowledge.acknowledge(Notification.objects.get(user=ada, origin=TEAM).id)
     seen = signed_in(ada).get(f"/history/{Notification.objects.get(user=ada, origin=TEAM).id}/").content.decode()
     assert "It was Bob" in seen
+    assert acknowledge.undo(own.id) is not None
+    assert set(Notification.objects.values_list("acknowledged_at", "acknowledged_by")) == {(None, "")}
 
 
 def test_who_has_left_answers_for_themself_alone_and_stays_so(ada: User, team: User) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.db import connection, connections, transaction
@@ -70,10 +71,12 @@ def series() -> Notification:
     return Notification.objects.get(nag_of=None)
 
 
-def test_it_is_repeated_until_the_number_is_used_up_and_says_which_it_is() -> None:
+def test_it_is_repeated_until_the_number_is_used_up_and_says_which_it_is(published: list[UUID]) -> None:
     first = fired()
     assert nag.advance() == 0
+    published.clear()
     assert [repeat(), repeat(), repeat()] == [1, 1, 0]
+    assert published == [one.deliveries.get().id for one in repeats()]
     assert [one.subject for one in repeats()] == ["Water the plants (1 of 2)", "Water the plants (2 of 2)"]
     assert {(one.body, one.slot, one.origin_id, one.chain) for one in repeats()} == {
         (first.body, first.slot, first.origin_id, first.chain)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, time, timedelta
+from uuid import UUID
 
 import pytest
 from django.db.models import F
@@ -52,7 +53,7 @@ def ask(delivery: Delivery, after: timedelta = timedelta(0)) -> list[User]:
     return [one.user for one in told.order_by("created_at", "id")]
 
 
-def test_the_next_one_is_asked_when_nobody_answers(ada: User, team: User) -> None:
+def test_the_next_one_is_asked_when_nobody_answers(ada: User, team: User, published: list[UUID]) -> None:
     bob = join(team, 2)
     delivery = ring(team)
     assert ask(delivery) == [ada]
@@ -61,6 +62,7 @@ def test_the_next_one_is_asked_when_nobody_answers(ada: User, team: User) -> Non
     assert ask(delivery, timedelta(minutes=2)) == [ada, bob]
     assert ask(delivery, timedelta(minutes=6)) == [ada, bob]
     assert delivery.state == "delivered"
+    assert published == [of.deliveries.get().id for of in Notification.objects.filter(origin="team").order_by("id")]
 
 
 def test_of_one_whom_the_other_channel_told_nothing_untrue_is_said(ada: User, team: User) -> None:

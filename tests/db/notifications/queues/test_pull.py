@@ -17,7 +17,7 @@ from django.utils import timezone
 from common.database import postgres
 from notifications import tasks
 from notifications.channels import changes
-from notifications.deliveries import fallback, pull
+from notifications.deliveries import fallback, kind, pull
 from notifications.deliveries.kind import DELIVERY, DeliveryClaim
 from notifications.deliveries.pull import LeaseResult, lease_id, settle
 from notifications.models import Attempt, Channel, Delivery, Notification
@@ -446,11 +446,15 @@ def test_a_queue_that_is_next_in_order_gets_its_message_unpublished() -> None:
     assert len(take_batch(queue)) == 1
 
 
-def test_a_replayed_dead_letter_of_a_queue_is_pulled_again_from_the_first_attempt(queue: Channel) -> None:
+def test_a_replayed_dead_letter_of_a_queue_is_pulled_again_from_the_first_attempt(
+    queue: Channel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    woken: list[set[UUID]] = []
+    monkeypatch.setattr(kind, "wake_pullers_after_commit", woken.append)
     dead = make_delivery(queue, state="dead")
     dead_letters.replay(Delivery.objects.filter(id=dead.id), "it", Who(None, "Ada"))
     dead.refresh_from_db()
-    assert (dead.state, dead.wake_at) == ("pending", None)
+    assert (dead.state, dead.wake_at, woken) == ("pending", None, [{queue.id}])
     [message] = take_batch(queue)
     assert (message.id, message.tries) == (dead.id, 1)
 
