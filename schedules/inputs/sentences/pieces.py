@@ -304,7 +304,7 @@ def _half(text: str) -> Mapping[str, Any]:
 
 def _dot(text: str) -> Mapping[str, Any]:
     """A time of day, a date or an amount."""
-    day, month = (int(one) for one in text.split("."))
+    day, month = (int(one) for one in re.split("[.,]", text))
     kinds = _clock(text, "dot") if day < 24 and month < 60 else {"amount": text}
     with suppress(ValueError):
         kinds = {**kinds, "dotdate": _ymd(0, month, day)["ymd"]}
