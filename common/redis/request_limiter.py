@@ -64,7 +64,7 @@ function verbs.leave(KEYS, ARGV)
     return redis.call('ZREM', key, name)
 end
 
--- The key is when all that was spent is paid back, and when that was written; `limit` a window are.
+-- Key: the instant at which all that was spent is paid back, then that of the last change. `limit` a window are.
 function verbs.spend(KEYS, ARGV)
     local key, limit, window, amount, always = KEYS[1], unpack(ARGV)
     local paid, written = string.match(redis.call('GET', key) or '0', '^(%S+) ?(%S*)$')

@@ -51,22 +51,22 @@ class _OfSentinels:
 
 
 class ToPrimary(_OfSentinels, Connection):
-    def connect_check_health(self, check_health: bool = True, retry_socket_connect: bool = True) -> None:
+    def connect_check_health(self, *given: Any, **named: Any) -> None:
         if not self.is_connected:
             requested = _sentinel(self.sentinels, sentinel_kwargs=_PATIENCE_SYNC)
             with ExitStack() as opened:
                 for one in requested.sentinels:
                     opened.callback(one.close)
                 self.host, self.port = requested.discover_master(self.primary)
-        super().connect_check_health(check_health, retry_socket_connect)
+        super().connect_check_health(*given, **named)
 
 
 class AsyncToPrimary(_OfSentinels, AsyncConnection):
-    async def connect_check_health(self, check_health: bool = True, retry_socket_connect: bool = True) -> None:
+    async def connect_check_health(self, *given: Any, **named: Any) -> None:
         if not self.is_connected:
             requested = _async_sentinel(self.sentinels, sentinel_kwargs=_PATIENCE_ASYNC)
             async with AsyncExitStack() as opened:
                 for one in requested.sentinels:
                     opened.push_async_callback(one.aclose)
                 self.host, self.port = await requested.discover_master(self.primary)
-        await super().connect_check_health(check_health, retry_socket_connect)
+        await super().connect_check_health(*given, **named)

@@ -17,7 +17,7 @@ class _Lately:
     published: Counter[int | None] = Counter()
 
 
-def queue_for(person_id: int | None, cost: int = 1) -> str | None:
+def queue_for(person_id: int | None, cost: int) -> str | None:
     """The queue for one more message of this person; None is the usual one. Unknown persons count as one."""
     if time.monotonic() - _Lately.since > WITHIN:
         _Lately.since, _Lately.published = time.monotonic(), Counter()

@@ -80,15 +80,14 @@ class Channel(redis.Channel):
         if self._left_out and not self._polls_again:
             self._poll_again()
 
-    def _brpop_read(self: Any, **options: Any) -> bool:
+    def _brpop_read(self: Any, **options: Any) -> None:
         """Deliver the message that a BRPOP returns, then more of the same queue, as many as the worker may hold."""
         super()._brpop_read(**options)  # type: ignore[misc]  # the stubs have no private names
         if self._closing:  # kombu reads a last answer; its consumers may be gone, and no more messages are wanted
-            return True
+            return
         self._take(self.client, self._queue_cycle.items[-1])  # the last one used; the connection is idle now
         if not self._polls_again:
             self._poll_again()
-        return True
 
     def _take(self: Any, client: Any, queue: str) -> int:
         """Deliver further messages of a queue, as many as the worker may hold. Returns how many."""

@@ -50,8 +50,7 @@ _CLAIM_MANY = _CLAIM.replace(
     "), claimed AS (",
     """), locked AS MATERIALIZED (
     SELECT d.id FROM $work d
-     WHERE d.id = ANY(%(new_id)s::uuid[]) AND d.state = 'pending' AND d.available_at <= now()
-       AND (d.expires_at IS NULL OR d.expires_at > now()) FOR NO KEY UPDATE SKIP LOCKED
+     WHERE d.id = ANY(%(new_id)s::uuid[]) AND d.state = 'pending' FOR NO KEY UPDATE SKIP LOCKED
 ), claimed AS (""",
 ).replace("      FROM new\n     WHERE d.id", "      FROM new JOIN locked USING (id)\n     WHERE d.id")
 

@@ -65,7 +65,7 @@ WITH new AS (
            wake_at = CASE WHEN wake_at IS NOT NULL THEN coalesce(now() + wake * interval '1 second', wake_at) END,
            wakes = 0
       FROM new JOIN locked USING (id)
-     WHERE d.id = new.id AND d.state = '$working' AND d.lease_token = new.token
+     WHERE d.id = new.id
  RETURNING d.*
 ), closed AS (
     UPDATE $attempt a

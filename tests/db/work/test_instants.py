@@ -14,8 +14,9 @@ from jobs.batches.kind import BATCH
 from notifications.deliveries.kind import DELIVERY
 from notifications.models import Channel, Delivery
 from tests.make import make_channel, make_delivery, make_user, settle, take, taken
-from work.engine import recovery, rescue
+from work.engine import claim, manual, recovery, rescue
 from work.kinds import Kind
+from work.reasons import NO_REASON
 from work.retry import next_wait
 
 SECOND = timedelta(seconds=1)
@@ -42,6 +43,13 @@ def test_a_claim_leases_what_is_due_and_not_stale(channel: Channel, now: datetim
     assert (delivery.tries, delivery.lease_until, delivery.history.get().started_at) == (1, now + 90 * SECOND, now)
     assert take(make_delivery(channel, available_at=now + SECOND).id) is None
     assert take(make_delivery(channel, available_at=now, expires_at=now).id) is None
+
+
+def test_only_pending_work_is_waited_for(channel: Channel, now: datetime) -> None:
+    due, later, cancelled = (make_delivery(channel, available_at=now + wait * SECOND).id for wait in (-60, 60, 60))
+    manual.cancel(Delivery, [cancelled], NO_REASON)
+    waits = [claim.seconds_until_available(DELIVERY, one) for one in (due, later, cancelled)]
+    assert waits == [0.0, 60.0, None]
 
 
 def test_an_end_is_dated_and_a_retry_is_due_after_its_wait(channel: Channel, now: datetime) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from common.uuid7 import uuid7
 from jobs.checks.kind import JOB
 from jobs.models import Job
 from notifications.deliveries.kind import DELIVERY
@@ -28,7 +29,8 @@ from tests.make import (
     taken,
 )
 from work.broker import wakes
-from work.engine import hold, recovery
+from work.engine import claim, hold, recovery
+from work.kinds import Lease
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -81,6 +83,14 @@ def test_what_was_lost_with_its_worker(channel: Channel) -> None:
     with locked(DELIVERIES, deliveries[0].id), impatient():
         assert recovery.recover(DELIVERY, 10) == {"again": 1}
     assert states(deliveries) == ["sending", "pending"]
+
+
+def test_what_is_damaged(channel: Channel) -> None:
+    busy, _ = deliveries = due(channel)
+    with locked(DELIVERIES, busy.id), impatient():
+        for delivery in deliveries:
+            claim._end_damaged(DELIVERY, Lease(id=delivery.id, token=uuid7()), ValueError())
+    assert states(deliveries) == ["pending", "dead"]
 
 
 @pytest.mark.parametrize("repair", [recovery.expire, recovery.recover])

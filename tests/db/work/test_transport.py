@@ -118,6 +118,65 @@ def test_a_queue_with_room_again_is_taken_from_before_redis_answers(
     assert channel._take_left_out()
     assert [message.payload for message in taker.taken] == texts
     assert not channel._take_left_out()  # it is empty
+    publish(LEFT, 1)
+    channel.qos.prefetch_count = 3  # as many as it holds
+    assert not channel._take_left_out()
+
+
+class Loop:
+    """An event loop without a clock: the calls that are to come, and their waits."""
+
+    def __init__(self) -> None:
+        self.calls: list[Any] = []
+        self.waits: list[float] = []
+
+    def call_later(self, wait: float, call: Any) -> None:
+        self.waits.append(wait)
+        self.calls.append(call)
+
+    def run(self) -> list[float]:
+        """Run what is to come. Returns the waits of what follows."""
+        calls, self.calls, self.waits = self.calls, [], []
+        for call in calls:
+            call()
+        return self.waits
+
+
+@pytest.fixture
+def loop(monkeypatch: pytest.MonkeyPatch) -> Loop:
+    made = Loop()
+    monkeypatch.setattr(transport, "get_event_loop", lambda: made)
+    return made
+
+
+def test_one_timer_asks_often_for_a_queue_that_was_left_out_and_oftener_once_it_has_messages(
+    make_taker: Any, loop: Loop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taker = make_taker(100)
+    channel = taker.connection.default_channel
+    monkeypatch.setattr(kombu_redis.Channel, "_brpop_start", lambda *_: None)
+    monkeypatch.setattr(load, "_limits", {"left": load._Limit("work", 0, 1, 0)})
+    for _ in range(2):
+        channel._brpop_start()
+    assert (loop.waits, loop.run()) == ([transport._SOON], [transport._SOON])
+    monkeypatch.setattr(load, "_limits", {})
+    assert loop.run() == [transport._EVERY]  # it is empty
+    texts = publish(LEFT, 1)
+    assert loop.run() == [transport._SOON]
+    assert [message.payload for message in taker.taken] == texts
+    channel._brpop_start()
+    assert loop.run() == []  # no queue is left out any more
+
+
+def test_a_timer_asks_a_busy_worker_until_it_has_room(make_taker: Any, loop: Loop) -> None:
+    texts, taker = publish(LEFT, 2), make_taker(1)
+    assert taker.fetch() == texts[:1]
+    assert loop.waits == loop.run() == [transport._EVERY]
+    taker.taken[0].ack()
+    assert loop.run() == []
+    assert taker.fetch() == texts[1:]
+    taker.connection.close()
+    assert loop.run() == []
 
 
 @pytest.mark.parametrize("cancelled", [True, False])

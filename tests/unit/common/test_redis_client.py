@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from redis import Connection
+from redis.asyncio import Connection as AsyncConnection
 from redis.exceptions import ConnectionError as Refused, ReadOnlyError, RedisError, ResponseError
 
 from common.redis import client, sentinels
@@ -90,3 +93,55 @@ def test_only_an_address_with_sentinels_asks_them_for_the_primary(options: Any) 
     assert options("redis://localhost:6379/0") == {}
     kind = options("redis://mymaster/0?sentinels=localhost:1,localhost:2")["connection_class"]
     assert (kind.primary, kind.sentinels) == ("mymaster", [("localhost", "1"), ("localhost", "2")])
+
+
+class Sentinels:
+    """Two of them, which name `primary`. `closed` counts the connections to them that were closed."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, is_async: bool) -> None:
+        self.primary, self.closed = ("10.0.0.1", 6379), 0
+        self.sentinels = [SimpleNamespace(close=self.close, aclose=self.aclose)] * 2
+        self.discover_master = self.discover_async if is_async else self.discover
+        for name in ("_sentinel", "_async_sentinel"):
+            monkeypatch.setattr(sentinels, name, lambda hosts, **_: self)
+
+    def discover(self, name: str) -> tuple[str, int]:
+        assert name == "mymaster"
+        return self.primary
+
+    async def discover_async(self, name: str) -> tuple[str, int]:
+        return self.discover(name)
+
+    def close(self) -> None:
+        self.closed += 1
+
+    async def aclose(self) -> None:
+        self.close()
+
+
+@pytest.mark.parametrize(
+    ("base", "options"), [(Connection, sentinels.options), (AsyncConnection, sentinels.async_options)]
+)
+def test_a_connection_asks_for_the_primary_whenever_it_opens_and_not_while_it_is_open(
+    base: Any, options: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_async, opened = base is AsyncConnection, []
+    asked = Sentinels(monkeypatch, is_async)
+
+    def connect(self: Any, *given: bool, **named: bool) -> None:
+        opened.append((self.host, self.port, given, named))
+
+    async def connect_async(self: Any, *given: bool, **named: bool) -> None:
+        connect(self, *given, **named)
+
+    monkeypatch.setattr(base, "connect_check_health", connect_async if is_async else connect)
+    made = options("redis://mymaster/0?sentinels=a:1,b:2")["connection_class"](sentinels="a:1,b:2")
+    for is_connected in (False, True, False):
+        monkeypatch.setattr(base, "is_connected", is_connected)
+        result = made.connect_check_health(True, retry_socket_connect=False)
+        if is_async:
+            asyncio.run(result)
+        asked.primary = ("10.0.0.2", 6380)
+    given = ((True,), {"retry_socket_connect": False})
+    assert opened == [("10.0.0.1", 6379, *given)] * 2 + [("10.0.0.2", 6380, *given)]
+    assert asked.closed == 4

@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 
 import pytest
 import redis
-from django.db import close_old_connections, connection
+from django.db import OperationalError, close_old_connections, connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
@@ -182,9 +182,37 @@ def test_what_its_person_has_answered_is_cancelled_where_it_is_pulled(queue: Cha
     assert states(gone) == ["cancelled"]
 
 
+def collide(delivery: Delivery) -> None:
+    """Its next attempt is there already."""
+    Attempt.objects.create(delivery=delivery, replay=0, number=1, token=uuid4(), started_at=NOON)
+
+
+def test_of_two_messages_a_damaged_one_ends_alone(queue: Channel) -> None:
+    collides, fine = make_messages(queue, 2)
+    collide(collides)
+    assert [message.id for message in take_batch(queue)] == [fine.id]
+    assert states(collides, fine) == ["dead", "sending"]
+
+
+def test_an_outage_while_a_message_is_pulled_ends_nothing(queue: Channel, monkeypatch: pytest.MonkeyPatch) -> None:
+    [message] = make_messages(queue, 1)
+    real, lost = postgres.execute, []
+
+    def once_broken(*given: Any) -> Any:
+        if not lost:
+            lost.append(given)
+            raise OperationalError("server closed the connection unexpectedly")
+        return real(*given)
+
+    monkeypatch.setattr(postgres, "execute", once_broken)
+    with pytest.raises(OperationalError):
+        take_batch(queue)
+    assert states(message) == ["pending"]
+
+
 def test_a_damaged_message_ends_alone(queue: Channel, monkeypatch: pytest.MonkeyPatch) -> None:
     unreadable, collides, fine = make_messages(queue, 3)
-    Attempt.objects.create(delivery=collides, replay=0, number=1, token=uuid4(), started_at=NOON)
+    collide(collides)
     real = DELIVERY.read
 
     def read(row: Any) -> DeliveryClaim:
