@@ -238,7 +238,7 @@ class _Meaning:
             raise NotUnderstood("zone", sentence.timing)
         if sentence.often not in (0, len(sentence.times)):
             raise NotUnderstood("vague", sentence.spans["often"].text)
-        if number < 1 or (day and day.is_counted):
+        if number < 1 or unit == "workdays" or (day and day.is_counted):
             raise NotUnderstood("every", sentence.timing)
         if unit == "seconds":
             raise NotUnderstood("seconds")
