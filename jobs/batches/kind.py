@@ -38,7 +38,7 @@ from work.answers import Answer, Cancel, Defer, Done, NotStarted
 from work.broker import wakes
 from work.broker.wakes import Wake
 from work.kinds import Kind, Loaded
-from work.reasons import Reason
+from work.reasons import Reason, WorkCode
 from work.retry import INSIDE
 
 log = logging.getLogger(__name__)
@@ -50,6 +50,8 @@ PORTION = 5.0
 FEW = 200
 # Stands for the reader's name until the statement fills it in; nobody types it.
 _NAME = uuid4().hex
+# Another worker has taken over, or it was cancelled.
+_OVERTAKEN = Defer(0.0, Reason(WorkCode.OVERTAKEN))
 # Each holds a connection and a thread of this process.
 _large_ones = threading.BoundedSemaphore(2)
 
@@ -99,7 +101,7 @@ def tell(batch: BatchClaim) -> Defer | None:
     audience = AUDIENCES[batch.handler]
     size = sql.SIZE.replace("$people", audience.people).replace("$nobody", audience.nobody)
     if not (counted := postgres.query(size, {"id": batch.id, "token": batch.token})):
-        return _more(0, 0)  # another worker has taken over, or it was cancelled
+        return _OVERTAKEN
     [row] = counted
     if batch.tries + batch.released == 1:
         log.info("Batch %s begins: it is for %s people", batch.id, row.size)
@@ -122,7 +124,7 @@ def _tell(batch: BatchClaim, statement: str, values: dict[str, Any]) -> Defer | 
         rows = persist(partial(_tell_part, statement, values))
         fault_points.reach("chunk-told")
         if not rows:
-            return _more(0, 0)  # another worker has taken over, or it was cancelled
+            return _OVERTAKEN
         [row] = rows
         wake_pullers_after_commit(set(row.pulled))
         if row.work:
@@ -134,7 +136,7 @@ def _tell(batch: BatchClaim, statement: str, values: dict[str, Any]) -> Defer | 
             postgres.change(sql.ANALYZE, [])
         counted = True
         if time.monotonic() > until:
-            return _more(row.told, row.size)
+            return Defer(0.0, Reason(JobCode.MORE_TO_TELL, told=row.told, size=row.size))
 
 
 def _tell_part(statement: str, values: dict[str, Any]) -> list[Any]:
@@ -142,10 +144,6 @@ def _tell_part(statement: str, values: dict[str, Any]) -> list[Any]:
     with transaction.atomic():
         postgres.query(sql.LOCK, {"id": values["id"]})
         return postgres.query(statement, values)
-
-
-def _more(told: int, size: int) -> Defer:
-    return Defer(0.0, Reason(JobCode.MORE_TO_TELL, told=told, size=size))
 
 
 def _values(batch: BatchClaim, is_bulk: bool) -> dict[str, Any]:
