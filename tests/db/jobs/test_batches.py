@@ -139,6 +139,8 @@ def test_a_batch_is_told_at_once_and_recorded_once(ada: User) -> None:
     )
     assert progress.record([new]) == [wakes.Wake(progress.TELL, new.id, 0.0, ada.pk)]
     assert progress.record([new]) == []
+    batch = Batch.objects.get()
+    assert (batch.slot, batch.local_time, batch.stale_after, batch.job_kind) == (None, False, None, "")
 
 
 def test_the_audience_is_frozen_when_the_event_is_recorded(topic: Topic) -> None:

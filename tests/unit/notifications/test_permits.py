@@ -80,6 +80,22 @@ def test_nobody_waits_for_a_host_that_is_slower_than_the_wait() -> None:
     assert time.monotonic() - began < LONG
 
 
+@pytest.mark.parametrize(
+    ("ahead", "ages", "waits"),
+    [(0, (9.0, 0.0), True), (1, (9.0, 0.0), True), (2, (9.0, 0.0), False), (0, (9.0, 9.0), False)],
+)
+def test_who_would_get_a_permit_in_time_waits_by_the_length_of_most_sends(
+    ahead: int, ages: tuple[float, float], waits: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lent: list[bool] = []
+    monkeypatch.setattr(permits, "lend_connection", lambda: lent.append(True))
+    monkeypatch.setattr(permits, "time", SimpleNamespace(monotonic=lambda: 100.0))
+    host = permits._hosts["a"] = permits._Host({uuid4(): 100.0 - age for age in ages}, permit_seconds=0.03125)
+    host.waiting.extend(permits._Waiting(uuid4()) for _ in range(ahead))
+    assert permits.acquire("a", 2, uuid4(), 0.03125) == (False, None)
+    assert (bool(lent), len(host.waiting)) == (waits, ahead)
+
+
 def test_how_long_sends_take_follows_the_latest_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [0.0]
     monkeypatch.setattr(permits, "time", SimpleNamespace(monotonic=lambda: clock[0]))

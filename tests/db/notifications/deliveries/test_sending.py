@@ -57,6 +57,13 @@ def test_a_delivery_is_sent_once_and_its_attempt_is_closed(channel: Channel) -> 
     assert attempt.finished_at is not None
 
 
+def test_a_message_is_neither_urgent_nor_repeated_nor_in_order_unless_it_is_recorded_so(channel: Channel) -> None:
+    delivery = make_delivery(channel)
+    one = delivery.notification
+    assert (one.urgent, one.channel_order, one.advance_at, one.nagged, one.nag_at) == (False, [], None, 0, None)
+    assert (one.category, one.data, one.hops, one.early, delivery.is_bulk) == ("", None, 0, None, False)
+
+
 def test_a_settled_delivery_is_never_sent_again(channel: Channel, monkeypatch: pytest.MonkeyPatch) -> None:
     sent = answering(monkeypatch, Delivered())
     delivery = make_delivery(channel)
