@@ -13,10 +13,7 @@ STOPPED = 30.0
 _MOST = 100
 
 _BROKEN = """
-SELECT s.id, s.error, s.user_id, count(*) OVER () AS count FROM (
-       SELECT id, error, user_id FROM schedules_schedule
-        WHERE state = 'broken' AND deleted_at IS NULL ORDER BY id DESC LIMIT %(most)s
-) AS s
+SELECT id, error FROM schedules_schedule WHERE state = 'broken' AND deleted_at IS NULL ORDER BY id DESC LIMIT %s
 """
 
 
@@ -58,7 +55,7 @@ def _texts(name: str, is_disabled: bool) -> tuple[str, str]:
 
 def broken_schedules() -> list[Problem]:
     """One problem for each of the newest reminders that cannot be read."""
-    rows = query(_BROKEN, {"most": _MOST})
+    rows = query(_BROKEN, [_MOST])
     return [Problem(f"schedule:{row.id}", partial(_broken, row.id, row.error)) for row in rows]
 
 

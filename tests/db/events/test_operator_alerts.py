@@ -289,6 +289,7 @@ def test_reminders_that_cannot_be_read_are_told_many_at_once_as_one(boss: User, 
     made = [make_schedule(ada, []).id for _ in range(6)]
     broken = {"state": "broken", "next_fire_at": None, "error": "No such zone."}
     Schedule.objects.filter(id=made[0]).update(**broken)
+    make_schedule(ada, [], **broken, deleted_at=NOON)
     assert look(watch) == ["A reminder cannot be read"]
     assert str(made[0]) in Notification.objects.get().body
     Schedule.objects.filter(id__in=made[1:]).update(**broken)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import datetime, time, timedelta
 
 import pytest
@@ -14,6 +15,7 @@ from events.intake import direct, ledger, usage
 from events.kinds.digest import DIGEST
 from events.models import Digest, Event, Usage
 from events.pure.envelope import Envelope
+from jobs.models import Job
 from people.models import User
 from tests.db.api.conftest import Api
 from tests.db.events.test_inbound import ORDER, make_address, post
@@ -127,15 +129,18 @@ def test_digests_count_when_they_are_told(ada: User) -> None:
 
 
 def test_all_steps_of_a_series_count_when_it_begins(ada: User) -> None:
-    series = "\n".join(f"{day} days | Day {day} | {'x' * 1_000}" for day in range(1, 6))
-    rule = make_rule(ada, channels=[make_channel(ada)], conditions=[], body="", series=series)
+    rule = make_rule(ada, channels=[make_channel(ada)], conditions=[], body="")
     happen(ada)
-    # Each of five steps has a job with the texts of all, and a message of its own.
-    before = usage.used(ada.pk).bytes
-    assert before > 5 * 5_000 + 5_000
+    plain = usage.used(ada.pk).bytes
+    rule.series = "\n".join(f"{day} days | Day {day} | {'x' * 1_000}" for day in range(1, 6))
+    rule.save()
+    happen(ada)
+    # Each of five steps has a job with the texts of all, and a message with its own texts and a delivery.
+    before, texts = grown(ada, plain), len(json.dumps(Job.objects.get().payload))
+    assert before == plain + 5 * texts + texts + 5 * 3 * 300
     rule.channels.add(*(make_channel(ada, provider) for provider in ("email", "webhook")))
     happen(ada)
-    assert grown(ada, before) == before + 6 * 2 * 300  # two more deliveries of each message
+    assert grown(ada, plain + before) == before + 6 * 2 * 300  # two more deliveries of each message
 
 
 def test_a_message_to_many_channels_counts_for_more(ada: User) -> None:

@@ -108,6 +108,7 @@ def test_everybody_is_told_once_in_the_topics_words_and_in_the_events_chain(topi
     notifications = Notification.objects.filter(correlation_id=batch.correlation_id)
     assert {(one.subject, one.body, one.category) for one in notifications} == {("Rain", "All day.", "news")}
     assert len({one.batch_id for one in notifications}) == 1
+    assert {one.hops for one in notifications} == {1}
     assert {(one.origin, one.origin_id) for one in notifications} == {("topic", one.id) for one in subscriptions}
     assert notifications[0].data["data"] == {"title": "Rain", "body": "All day."}
     for delivery in Delivery.objects.all():

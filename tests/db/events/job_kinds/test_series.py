@@ -150,7 +150,7 @@ def test_a_rule_begins_a_series_that_the_same_order_ends() -> None:
     steps = list(Job.objects.filter(origin_id=rule.id, state="pending").order_by("id"))
     assert [check(step).reason_code for step in steps] == ["series-said", "series-ended"]
     said = Notification.objects.get(subject="Pay *7*")
-    assert (said.body, said.origin, said.origin_id) == ("It is { name }", "event", rule.id)
+    assert (said.body, said.origin, said.origin_id, said.hops) == ("It is { name }", "event", rule.id, 1)
 
 
 def test_the_same_order_ends_it_however_many_others_are_paid_after_it() -> None:

@@ -17,7 +17,7 @@ from kombu import Producer
 
 from config.celery import app as celery_app
 from notifications.models import Notification
-from schedules.beat import heartbeat, zone_updates
+from schedules.beat import heartbeat, stock_entries, zone_updates
 from schedules.beat.scheduler import Scheduler
 from schedules.beat.zone_updates import Moved
 from schedules.firing import fire
@@ -137,12 +137,15 @@ def test_an_entry_that_no_broker_took_is_due_again() -> None:
     assert entry.total_run_count == 1
 
 
-def test_a_database_that_is_away_in_the_stock_loop_delays_no_later_tick(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("at", [(Scheduler, "_claim_and_send"), (stock_entries, "read")], ids=["send", "read"])
+def test_a_database_that_is_away_in_the_stock_loop_delays_no_later_tick_and_disables_no_entry(
+    monkeypatch: pytest.MonkeyPatch, at: tuple[object, str]
+) -> None:
     entry = make_stock_entry(last_run_at=hours_ago(2))
     beat = make_beat()
 
     with monkeypatch.context() as patch:
-        patch.setattr(Scheduler, "_claim_and_send", Mock(side_effect=OperationalError("gone")))
+        patch.setattr(*at, Mock(side_effect=OperationalError("gone")))
         ticks(beat)
     ticks(beat)
     entry.refresh_from_db()

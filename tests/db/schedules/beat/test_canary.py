@@ -18,7 +18,7 @@ from people.models import User
 from schedules.beat import canary
 from schedules.firing import fire
 from schedules.models import Occurrence, Schedule
-from tests.make import send_now
+from tests.make import make_channel, make_delivery, make_user, send_now
 
 pytestmark = pytest.mark.django_db
 
@@ -67,9 +67,14 @@ def test_what_it_leaves_is_deleted_after_an_hour(watcher: HTTPReceiver) -> None:
     canary.run()
     minutes_pass(3)
     arrive()
-    minutes_pass(61)
+    minutes_pass(58)
     canary.run()
-    assert [model.objects.count() for model in (Notification, Delivery, Attempt)] == [0, 0, 0]
+    assert [model.objects.count() for model in (Notification, Delivery, Attempt)] == [1, 1, 1]
+    other = make_delivery(make_channel(make_user()))
+    minutes_pass(3)
+    canary.run()
+    assert list(Delivery.objects.all()) == [other]
+    assert (Notification.objects.count(), Attempt.objects.count()) == (1, 0)
     assert not Occurrence.objects.filter(outcome="fired").exists()
 
 

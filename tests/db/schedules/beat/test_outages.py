@@ -31,6 +31,7 @@ def test_what_waits_is_past_its_grace() -> None:
     first = make_missed()
     make_missed(grace=10 * 24 * 3600)
     make_schedule(make_user(), now=now)
+    make_schedule(make_user(), grace=600, next_fire_at=now - timedelta(seconds=600))  # within it
     assert outages.waiting(now) == (1, first.next_fire_at, False)
     fire.fire_due(now)
     assert outages.waiting(now) == (0, None, False)
