@@ -123,7 +123,7 @@ class _Interpreter(TreeInterpreter):
         return value
 
     def counted(self, value: Any) -> Any:
-        """Spend all that is written when this is. Raises Invalid for a number that JSON does not have."""
+        """Spend all that is written when this is. Raises Invalid and TypeError for what JSON does not have."""
         waiting = [value]
         while waiting:
             one = waiting.pop()
@@ -135,4 +135,6 @@ class _Interpreter(TreeInterpreter):
                 waiting += one
             elif isinstance(one, float) and not math.isfinite(one):
                 raise Invalid("expression_number", number=str(one))
+            elif not isinstance(one, str | int | float | None):  # "&price", which is for functions only
+                raise TypeError
         return value

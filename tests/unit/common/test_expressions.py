@@ -55,6 +55,8 @@ def test_an_expression_finds_a_value(expression: str, found: Any) -> None:
         "map(&[@,@], [@,@])" + "|map(&[@,@], @)" * 20,
         "[@,@]" + "|sort_by([@,@][], &to_string(@))" * 20,
         "sort_by(body.items, &@)",
+        "&body",
+        "{body: &body}",
         "min_by(`[1, 2]`, &to_string(&@))",
         "to_number('1e999')",
         "[to_number('NaN')]",
