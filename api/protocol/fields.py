@@ -202,8 +202,6 @@ def written(instant: datetime | None) -> str | None:
 
 def read_instant(value: Any) -> datetime:
     """Raises ValueError with a sentence."""
-    if isinstance(value, datetime):
-        return value
     try:
         if not isinstance(value, str) or not _SHAPE.fullmatch(value):
             raise ValueError

@@ -69,7 +69,7 @@ class Problem(Exception):
         status: int,
         code: str,
         title: str,
-        detail: str = "",
+        detail: str,
         errors: Iterable[FieldError] = (),
         headers: Mapping[str, str] | None = None,
         stored: bool = False,
@@ -85,9 +85,8 @@ class Problem(Exception):
             "code": self.code,
             "title": self.title,
             "status": self.status,
+            "detail": self.detail,
         }
-        if self.detail:
-            document["detail"] = self.detail
         if self.errors:
             document["errors"] = [
                 {"field": error.field, "detail": error.detail} | ({"code": error.code} if error.code else {})

@@ -163,8 +163,6 @@ def _source(row: Any) -> tuple[Source | None, Reason | None]:
     """The connection that a job uses, or why it cannot be used."""
     if row.connection_id is None:
         return None, None
-    if row.c_id is None:
-        return None, Reason(JobCode.NO_CONNECTION)
     connection = postgres.instance(Connection, row[row._fields.index("c_id") :])
     opened = steps.open_connection(connection)
     return (None, opened) if isinstance(opened, Reason) else (opened, None)

@@ -61,8 +61,6 @@ class ExplainedSlot:
 def past(schedule: Schedule, since: datetime, until: datetime, now: datetime, limit: int = PAGE) -> list[ExplainedSlot]:
     """The last `limit` slots in [since, until), newest first, and none after `now`."""
     until = min(until, now + civil.TICK)
-    if since >= until:
-        return []
     recorded = schedule.occurrences.filter(scheduled_for__gte=since, scheduled_for__lt=until)
     rows = list(recorded.order_by("-scheduled_for")[:limit])
     oldest = rows[-1].scheduled_for if len(rows) == limit else since

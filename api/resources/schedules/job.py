@@ -114,8 +114,6 @@ def _unfit(field: forms.Field, value: Any) -> str:
         return "" if isinstance(value, bool) else "Give true or false."
     if isinstance(field, forms.MultipleChoiceField):
         return "" if isinstance(value, list) else "Give a list."
-    if isinstance(field, forms.JSONField):
-        return ""
     fits = isinstance(value, str | int | float) and not isinstance(value, bool)
     return "" if fits else "Give a text or a number."
 
