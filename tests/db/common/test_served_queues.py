@@ -44,6 +44,7 @@ def test_health_names_the_queues_that_nobody_serves(client: Client, settings: Se
 def test_without_redis_nobody_knows_and_health_says_so(client: Client, settings: Settings) -> None:
     settings.CACHES = {"default": settings.CACHES["default"] | {"LOCATION": "redis://127.0.0.1:1/0"}}
     assert served_queues.unserved() == []
+    assert cache.seconds_left(["one", "another"]) == [None, None]  # type: ignore[attr-defined]
     assert client.get("/healthz/queues").status_code == 503
 
 

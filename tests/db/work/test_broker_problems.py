@@ -5,19 +5,29 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from kombu.exceptions import OperationalError
 from pytest_django import Settings
 
 from work.broker import backlog, rabbitmq
 
 
-def blocked(connection: Any) -> None:
-    raise rabbitmq.Blocked("low on memory")
-
-
-@pytest.mark.parametrize(("has_rabbitmq", "problem"), [(True, "low on memory"), (False, "")])
+@pytest.mark.parametrize(
+    ("has_rabbitmq", "error", "problem"),
+    [
+        (True, rabbitmq.Blocked("low on memory"), "RabbitMQ takes no messages (low on memory)"),
+        (True, OperationalError("no route"), "RabbitMQ does not answer"),
+        (True, None, ""),
+        (False, rabbitmq.Blocked("low on memory"), ""),
+    ],
+)
 def test_rabbitmq_is_asked_where_it_is_the_broker(
-    has_rabbitmq: bool, problem: str, settings: Settings, monkeypatch: pytest.MonkeyPatch
+    has_rabbitmq: bool, error: Exception | None, problem: str, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    def check(connection: Any) -> None:
+        if error:
+            raise error
+
     settings.HAS_RABBITMQ = has_rabbitmq
-    monkeypatch.setattr(rabbitmq, "check", blocked)
-    assert problem in backlog.problem() and bool(problem) == bool(backlog.problem())
+    monkeypatch.setattr(rabbitmq, "check", check)
+    assert backlog.problem().startswith(problem) and bool(problem) == bool(backlog.problem())
+    assert (backlog.read([]) is None) == bool(error)

@@ -31,7 +31,7 @@ from tests.make import (
     try_once,
 )
 from work.answers import Retryable
-from work.engine import log_lines, recovery
+from work.engine import log_lines, recovery, settlement
 from work.kinds import KINDS, Kind
 
 pytestmark = pytest.mark.django_db
@@ -115,6 +115,7 @@ def test_what_rescue_ends_is_one_line_too(caplog: pytest.LogCaptureFixture) -> N
     due = timezone.now() - timedelta(seconds=100)
     inbox = make_channel(user)
     late, lost = (make_delivery(inbox) for _ in range(2))
+    settlement.release(DELIVERY, taken(lost.id), noted("Not now."))
     Delivery.objects.update(available_at=due)
     taken(lost.id)
     Delivery.objects.filter(id=late.id).update(expires_at=due)

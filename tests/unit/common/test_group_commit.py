@@ -262,6 +262,32 @@ def test_what_is_left_is_executed_alone_where_its_batch_fails() -> None:
     assert seen == [[0], [1, 2], [1], [2]]
 
 
+def test_what_is_left_alone_and_fails_is_not_executed_again() -> None:
+    seen: list[Sequence[int]] = []
+
+    def execute(requests: Sequence[int]) -> Sequence[int]:
+        seen.append(requests)
+        raise OSError("lost")
+
+    Combiner(execute).leave(1)
+    assert seen == [[1]]
+
+
+def test_no_batch_is_larger_than_the_limit_where_much_is_left() -> None:
+    gate = Gate()
+    combiner: Combiner[int, int] = Combiner(gate, 3)
+    with ThreadPoolExecutor(2) as threads:
+        threads.submit(combiner, 0)
+        assert gate.entered.wait(60)
+        for number in range(1, 5):
+            combiner.leave(number)
+        last = threads.submit(combiner, 5)
+        wait_for(lambda: len(combiner._waiting) == 1)
+        gate.opened.set()
+        assert last.result(60) == 50
+    assert gate.batches == [[0], [1, 2, 5], [3, 4]]
+
+
 def test_what_is_left_waits_for_the_next_leader_if_this_one_is_ended() -> None:
     seen: list[list[int]] = []
 

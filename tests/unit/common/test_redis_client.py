@@ -84,6 +84,12 @@ def test_a_redis_that_hangs_costs_a_second_and_one_that_was_demoted_a_connection
     assert (len(tries), connection.retry_on_error) == (1, [ReadOnlyError])
 
 
+def test_one_that_may_take_long_is_connected_to_within_a_second() -> None:
+    options = client.async_client(URL, 7.0).connection_pool.connection_kwargs
+    assert (options["socket_timeout"], options["socket_connect_timeout"]) == (7.0, 1)
+    assert options["retry"].get_retries() == 0
+
+
 def _refuse() -> None:
     raise Refused
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
+from types import SimpleNamespace
 from typing import Any
 
 import kombu
@@ -20,8 +22,13 @@ class Connection(rabbitmq.Connection):
     def __init__(self) -> None:
         super().__init__()
         self.news: list[Callable[[], None]] = []
+        self.is_collected = False
+
+    def collect(self) -> None:
+        self.is_collected = True
 
     def drain_events(self, timeout: float | None = None) -> None:
+        assert timeout == 0
         if not self.news:
             raise TimeoutError
         self.news.pop(0)()
@@ -71,4 +78,63 @@ def test_a_connection_is_used_again_until_the_server_has_ended_it(connection: Co
     connection.connected = True
     assert transport.verify_connection(connection)
     connection.news = [lambda: setattr(connection, "connected", False)]
-    assert not transport.verify_connection(connection)
+    connection.channels[1] = SimpleNamespace(callbacks={"tag": print})  # its consumer reads the news
+    assert transport.verify_connection(connection) and not connection.is_collected
+    del connection.channels[1]
+    assert not transport.verify_connection(connection) and connection.is_collected
+
+
+@pytest.fixture
+def done(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What py-amqp's channel does."""
+    calls: list[Any] = []
+    monkeypatch.setattr(pyamqp.Channel, "basic_ack", lambda _, tag: calls.append(tag))
+    monkeypatch.setattr(pyamqp.Channel, "close", lambda _: calls.append("closed"))
+    return calls
+
+
+def test_a_message_is_acknowledged_only_over_the_connection_that_brought_it(
+    connection: Connection, done: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    channel = rabbitmq.Channel(connection)
+    channel.basic_ack(1)
+    connection.connected = True
+    channel.basic_ack(2)
+
+    def lost(*_: Any) -> None:
+        raise OSError
+
+    monkeypatch.setattr(pyamqp.Channel, "basic_ack", lost)
+    channel.basic_ack(3)
+    channel.connection = None
+    channel.basic_ack(4)
+    assert done == [2]
+
+
+def test_a_channel_is_closed_without_an_answer_where_none_would_come(connection: Connection, done: list[Any]) -> None:
+    channel = rabbitmq.Channel(connection)
+    channel.close()
+    block(connection)
+    channel.close()
+    assert (done, connection.is_collected) == (["closed"], True)
+    channel.connection = None
+    channel.close()
+    assert done == ["closed"] * 2
+
+
+def test_a_check_raises_what_the_server_says_to_its_message(connection: Connection) -> None:
+    published: list[Any] = []
+    broker: Any = SimpleNamespace(
+        default_channel=rabbitmq.Channel(connection),
+        Producer=lambda: SimpleNamespace(publish=lambda body, **options: published.append(options)),
+        channel=nullcontext,
+    )
+    rabbitmq.check(broker)
+    assert published == [{"exchange": "", "routing_key": "nowhere"}]
+    broker.channel = lambda: block(connection, "low on disk")
+    with pytest.raises(rabbitmq.Blocked, match="low on disk"):
+        rabbitmq.check(broker)
+    assert connection.on_blocked is None
+    broker.default_channel = object()  # of another broker
+    rabbitmq.check(broker)
+    assert len(published) == 2

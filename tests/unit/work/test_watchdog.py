@@ -28,11 +28,13 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> list[object]:
         done.append(("exit", status, watchdog.state.should_stop))
         raise Ended
 
-    monkeypatch.setattr(Watchdog, "start", lambda _: None)
+    monkeypatch.setattr(Watchdog, "start", lambda self: done.append(("start", self.daemon)))
     # Only its own modules: threads of other tests sleep, too.
     monkeypatch.setattr(watchdog, "time", SimpleNamespace(sleep=done.append, time=time.time))
     monkeypatch.setattr(watchdog, "os", SimpleNamespace(_exit=end, EX_TEMPFAIL=os.EX_TEMPFAIL))
-    monkeypatch.setattr(watchdog.faulthandler, "dump_traceback_later", lambda *given, **_: done.append(given))
+    monkeypatch.setattr(
+        watchdog.faulthandler, "dump_traceback_later", lambda *given, **named: done.append((*given, named))
+    )
     monkeypatch.setattr(watchdog.state, "should_stop", None)
     return done
 
@@ -48,7 +50,7 @@ def test_one_past_its_time_ends_the_worker_once_the_others_have_ended(
     running(monkeypatch, {"a": 60.0}, {"a": 62.0, "b": 1.0}, {"a": 62.0, "b": 1.0}, {"a": 64.0})
     with pytest.raises(Ended):
         Watchdog(60.0, None).run()
-    assert steps == [(120.0,), 2.0, 2.0, 3.0, ("exit", os.EX_TEMPFAIL, os.EX_TEMPFAIL)]
+    assert steps == [("start", True), (120.0, {"exit": True}), 2.0, 2.0, 3.0, ("exit", os.EX_TEMPFAIL, os.EX_TEMPFAIL)]
 
 
 def test_too_much_memory_ends_it_once_all_have_ended(monkeypatch: pytest.MonkeyPatch, steps: list[object]) -> None:
@@ -57,7 +59,7 @@ def test_too_much_memory_ends_it_once_all_have_ended(monkeypatch: pytest.MonkeyP
     running(monkeypatch, {"a": 1e9}, {"a": 1e9}, {"a": 1e9}, {})
     with pytest.raises(Ended):
         Watchdog(None, 1_000).run()
-    assert steps == [2.0, 2.0, 3.0, ("exit", os.EX_TEMPFAIL, os.EX_TEMPFAIL)]
+    assert steps == [("start", True), 2.0, 2.0, 3.0, ("exit", os.EX_TEMPFAIL, os.EX_TEMPFAIL)]
 
 
 def test_it_reads_what_runs_and_what_the_process_has(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,3 +69,5 @@ def test_it_reads_what_runs_and_what_the_process_has(monkeypatch: pytest.MonkeyP
     if (status := Path("/proc/self/status")).exists():
         [resident] = re.findall(r"VmRSS:\s+(\d+)", status.read_text())
         assert watchdog._memory() == pytest.approx(int(resident), rel=0.1)
+        monkeypatch.setattr(watchdog, "open", lambda _: os.open("/nowhere", os.O_RDONLY), raising=False)  # no Linux
+        assert watchdog._memory() >= 0.9 * int(resident)
