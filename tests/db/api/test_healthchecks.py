@@ -61,6 +61,12 @@ def test_what_the_python_client_sends(checks: Checks) -> None:
     assert (check["ping_url"], check["uuid"]) == (watch.url, str(watch.token))
     again = checks("POST", "checks/", sent | {"grace": 600})
     assert (again.status_code, again.json()["grace"], Watch.objects.count()) == (200, 600, 1)
+    again = checks("POST", "checks/", sent | {"grace": 900, "unique": ["tags"], "channels": "*"})
+    assert (again.status_code, again.json()["grace"], again.json()["channels"]) == (
+        200,
+        900,
+        f"{watch.channels.get().id}",
+    )
     one = f"checks/{check['uuid']}"
     assert checks("GET", one).json() == again.json()
     assert checks("POST", one, {"desc": "Call Ada"}).json() == again.json() | {"desc": "Call Ada"}

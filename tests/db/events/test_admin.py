@@ -96,6 +96,9 @@ def test_an_operator_skips_failed_steps_which_is_logged_at_each(operator: Client
     done, logged = Intervention.objects.get(), LogEntry.objects.get()
     assert (done.what, done.count, done.reason) == (Intervention.Action.FIXED, 1, "Skipped.")
     assert (logged.object_id, logged.change_message) == (str(step.id), "Skipped.")
+    end = {"action": "end", "_selected_action": [str(run.id)]}
+    for text in ("1 ended.", "1 skipped: ended before."):
+        assert text in operator.post("/admin/events/run/", end, follow=True).content.decode()
 
 
 def test_the_admin_of_events_takes_as_many_statements_for_many_rows_as_for_few(operator: Client, ada: User) -> None:

@@ -99,6 +99,8 @@ def test_an_end_cancels_what_has_not_gone_out_and_is_told_once(ada: User, channe
     alert(ada, RAISED)
     alert(ada, RESOLVED)
     alert(ada, RESOLVED)
+    alert(ada, ACKNOWLEDGED)
+    assert phase() == "resolved"
     assert list(Notification.objects.order_by("id").values_list("subject", flat=True)) == [
         "Disk full",
         "Over: Disk full",

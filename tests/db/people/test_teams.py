@@ -606,8 +606,10 @@ def test_what_a_member_made_stays_with_the_team(ada: User, team: User) -> None:
 
 def test_a_deleted_team_is_gone_for_all(ada: User, team: User) -> None:
     member = acting(join(team).person, team)
-    assert signed_in(ada).post(f"/teams/{team.pk}/delete/", {"name": "Other"}).status_code in (200, 302)
-    deletion.request(team)
+    owner, path = signed_in(ada), f"/teams/{team.pk}/delete/"
+    assert "This is not the name of the team." in owner.post(path, {"name": "Other"}).content.decode()
+    assert member.get("/reminders/").status_code == 200
+    assert owner.post(path, {"name": "Family"})["Location"] == "/teams/"
     assert member.get("/reminders/").status_code == 403
     assert deletion.delete_requested() == 1
     assert not Membership.objects.exists()
@@ -618,10 +620,15 @@ def test_how_many_teams_and_members_there_may_be(ada: User, team: User, settings
     settings.MOST_TEAMS = settings.MOST_MEMBERS = 1
     with pytest.raises(NotPossible):
         teams.create(ada, "Other")
-    row, _ = teams.invite(membership(ada, team), Role.MEMBER)
+    own = membership(ada, team)
+    row, _ = teams.invite(own, Role.MEMBER)
     with pytest.raises(NotPossible):
         teams.accept(make_user(), row)
     assert Membership.objects.count() == 1
+    for _ in range(teams.MOST_INVITATIONS - 1):
+        teams.invite(own, Role.MEMBER)
+    with pytest.raises(NotPossible, match="invitations are open"):
+        teams.invite(own, Role.MEMBER)
 
 
 def test_nobody_becomes_the_owner_of_more_teams_by_an_invitation_or_a_role(

@@ -22,6 +22,7 @@ ORDER = {
         "state": {"enum": ["open", "paid"]},
         "by": {"oneOf": [{"type": "string"}, {"type": "integer"}]},
     },
+    "patternProperties": {"^x_": {"type": "integer"}},
     "additionalProperties": False,
     "$defs": {"item": {"type": "object", "properties": {"name": {"type": ["string", "null"]}}}},
 }
@@ -44,6 +45,8 @@ def misfit(schema: Any, data: Any) -> tuple[str, str] | None:
         ({"order_id": "1"}, ("data.order_id", "type")),
         ({"order_id": True}, ("data.order_id", "type")),
         ({"order_id": 1, "more": 1}, ("data", "additionalProperties")),
+        ({"order_id": 1, "x_more": 1}, None),
+        ({"order_id": 1, "x_more": "1"}, ("data.x_more", "type")),
         ({"order_id": 1, "paid_at": "yesterday"}, ("data.paid_at", "format")),
         ({"order_id": 1, "code": "abc"}, ("data.code", "pattern")),
         ({"order_id": 1, "items": [{}, {"name": 1}]}, ("data.items.1.name", "type")),

@@ -14,7 +14,15 @@ from notifications.messages import text
 ORDER: dict[str, Any] = {
     "type": "order.paid",
     "source": "shop",
-    "data": {"amount": 129.5, "currency": "EUR", "vip": True, "items": [{"name": "Lamp"}], "note": None, "big": "12"},
+    "data": {
+        "amount": 129.5,
+        "currency": "EUR",
+        "vip": True,
+        "items": [{"name": "Lamp"}],
+        "note": None,
+        "big": "12",
+        "tags": [7, "gift"],
+    },
 }
 
 
@@ -56,6 +64,8 @@ def test_a_pattern_is_a_type_or_its_beginning(pattern: str, type: str, fits: boo
         ("data.currency", "contains", "eu", True),
         ("data.items.0.name", "equals", "Lamp", True),
         ("data.items", "contains", "Lamp", False),
+        ("data.tags", "contains", "gift", True),
+        ("data.tags", "contains", "7", True),
         ("data.note", "exists", None, True),
         ("source", "equals", "shop", True),
     ],
@@ -155,6 +165,8 @@ def test_the_fields_of_an_event_are_those_that_a_placeholder_can_name() -> None:
         "data.vip",
         "data.note",
         "data.big",
+        "data.tags.0",
+        "data.tags.1",
         "data.items.0.name",
     ]
     assert matching.fields({"not a name": 1, "a": {"b c": 2, "d": []}}) == []

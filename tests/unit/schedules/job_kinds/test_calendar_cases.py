@@ -93,6 +93,9 @@ SERIES = {
     "small letters and spaces": ([one(Z, "RRULE:freq=daily; count=2")], "01-05 09:00 01-06 09:00"),
     "the start does not fit the rule, and counts": ([one(Z, "RRULE:FREQ=WEEKLY;BYDAY=TU;COUNT=2")], "01-05 09:00 01-06 09:00 01-13 09:00"),
     "the clock changes within the series": ([one("DTSTART;TZID=Europe/Berlin:20260328T090000", "RRULE:FREQ=DAILY;COUNT=3")], "03-28 08:00 03-29 07:00 03-30 07:00"),
+    "INTERVAL=0": ([one(Z, "RRULE:FREQ=DAILY;INTERVAL=0;COUNT=2")], "01-05 09:00 01-06 09:00"),
+    "SKIP=BACKWARD, each year": ([one("DTSTART:20240229T090000Z", "RRULE:RSCALE=GREGORIAN;FREQ=YEARLY;SKIP=BACKWARD;COUNT=4")], "02-28 09:00 02-28 09:00"),
+    "an event without a date, beside another": (["SUMMARY:A", one(Z)], "01-05 09:00 !Its date is not in the calendar."),
     "an empty rule": ([one(Z, "RRULE:")], "01-05 09:00"),
 }  # fmt: skip
 VERSIONS = {

@@ -61,6 +61,7 @@ EXAMPLES: list[tuple[str, dict[str, Any], str, str]] = [
         BERLIN,
         "Every 15th minute from 09:00 through 17:59 on Monday through Friday, Berlin time (cron */15 9-17 * * mon-fri)",
     ),
+    ("cron", {"expression": "*/1 9 * * *"}, "UTC", "Every minute from 09:00 through 09:59, UTC (cron */1 9 * * *)"),
     ("cron", {"expression": "*/60 * * * *"}, "UTC", "At the start of every hour, UTC (cron */60 * * * *)"),
     ("cron", {"expression": "*/45 9 * * *"}, "UTC", "At 09:00 and 09:45 every day, UTC (cron */45 9 * * *)"),
     ("cron", {"expression": "0 9 * * */7"}, "UTC", "At 09:00 on Sunday, UTC (cron 0 9 * * */7)"),

@@ -105,6 +105,7 @@ def test_it_says_its_days() -> None:
     assert working(*DAILY, "skip", "DE-BY").describe() == (
         "Every day at 09:00, Berlin time; not on weekends and public holidays (DE-BY)"
     )
+    assert working(*DAILY, "skip", "").brief() == "Every day at 09:00; not on weekends"
     moved = working(*FIRST, "next", "").brief()
     assert moved == "On the 1st of every month at 09:00; on a weekend on the next working day"
 
