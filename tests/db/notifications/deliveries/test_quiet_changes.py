@@ -81,12 +81,13 @@ def test_what_is_released_is_due_as_it_was_before_and_published_then(
     monkeypatch.setattr(quiet_changes, "publish_after_commit", published.extend)
     user, [(now,)] = make_user(), postgres.query("SELECT now()", {})
     due = now + timedelta(hours=hours)
-    hold(make_channel(user, "email"), 1, reason_params={"until": "07:00", "due": due.timestamp()})
+    hold(make_channel(user, "email"), 1, reason_params={"until": "07:00", "due": due.timestamp()}, wakes=3)
     change_quiet_hours(user)
     delivery, wait = Delivery.objects.get(), max(0.0, hours * 3600.0)
     assert [delivery.available_at, delivery.wake_at] == [
         now + timedelta(seconds=seconds) for seconds in (wait, wakes.wake_in(wait))
     ]
+    assert delivery.wakes == 0
     assert published == [wakes.Wake(outbox.DELIVER, delivery.id, pytest.approx(wait), user.pk)]
 
 
