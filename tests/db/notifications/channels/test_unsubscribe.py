@@ -13,17 +13,16 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
-from common.uuid7 import uuid7
 from config import logs
 from notifications.channels import changes, owner_notices, unsubscribe
-from notifications.messages.links import ANSWER, LEAVE, STOP, UNSUBSCRIBE, SignedLink
+from notifications.messages.links import ANSWER, UNSUBSCRIBE
 from notifications.messages.message import Delivered, Destination, Message
 from notifications.models import Channel, Delivery
 from notifications.providers import ntfy
 from notifications.reasons import DeliveryCode
 from people.models import User
 from tests.db.notifications.conftest import fresh, send_all
-from tests.make import make_channel, make_delivery, make_user, taken
+from tests.make import make_channel, make_delivery
 
 pytestmark = pytest.mark.django_db
 
@@ -287,21 +286,6 @@ def test_other_addresses_and_other_people_are_not_refused(client: Client, browse
     client.post(link(stranger), {"act": "stop"})
     browser.post("/channels/new/email/", {"address": "ada@example.net"})
     assert Channel.objects.filter(removed_at=None).count() == 1
-
-
-@pytest.mark.parametrize(
-    ("origin", "provider", "link"),
-    [
-        ("schedule", "email", UNSUBSCRIBE),
-        ("schedule", "inbox", None),
-        ("topic", "inbox", LEAVE),
-        ("announcement", "inbox", STOP),
-    ],
-)
-def test_a_message_has_the_link_that_ends_what_sends_it(origin: str, provider: str, link: SignedLink | None) -> None:
-    delivery = make_delivery(make_channel(make_user(), provider), origin=origin, origin_id=uuid7())
-    ids = {UNSUBSCRIBE: delivery.channel_id, LEAVE: delivery.notification.origin_id, STOP: delivery.notification_id}
-    assert taken(delivery.id).message.unsubscribe_url == (link.address(ids[link]) if link else "")
 
 
 def test_the_link_is_in_no_log_line_of_a_send(letters: Channel, caplog: pytest.LogCaptureFixture) -> None:

@@ -11,7 +11,9 @@ from django.db import IntegrityError, connection, connections, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from common.uuid7 import uuid7
 from notifications.deliveries.kind import DELIVERY
+from notifications.messages.links import LEAVE, STOP, UNSUBSCRIBE, SignedLink
 from notifications.messages.message import Delivered, Destination, Message, Rejected
 from notifications.models import Attempt, Channel, Delivery
 from notifications.providers import inbox, webhook
@@ -62,6 +64,21 @@ def test_a_message_is_neither_urgent_nor_repeated_nor_in_order_unless_it_is_reco
     one = delivery.notification
     assert (one.urgent, one.channel_order, one.advance_at, one.nagged, one.nag_at) == (False, [], None, 0, None)
     assert (one.category, one.data, one.hops, one.early, delivery.is_bulk) == ("", None, 0, None, False)
+
+
+@pytest.mark.parametrize(
+    ("origin", "provider", "link"),
+    [
+        ("schedule", "email", UNSUBSCRIBE),
+        ("schedule", "inbox", None),
+        ("topic", "inbox", LEAVE),
+        ("announcement", "inbox", STOP),
+    ],
+)
+def test_a_message_has_the_link_that_ends_what_sends_it(origin: str, provider: str, link: SignedLink | None) -> None:
+    delivery = make_delivery(make_channel(make_user(), provider), origin=origin, origin_id=uuid7())
+    ids = {UNSUBSCRIBE: delivery.channel_id, LEAVE: delivery.notification.origin_id, STOP: delivery.notification_id}
+    assert taken(delivery.id).message.unsubscribe_url == (link.address(ids[link]) if link else "")
 
 
 def test_a_settled_delivery_is_never_sent_again(channel: Channel, monkeypatch: pytest.MonkeyPatch) -> None:
