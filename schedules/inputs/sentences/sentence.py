@@ -220,7 +220,7 @@ class Sentence:
         day = self.day or Day()
         if day.until and (day.until.shift or day.until.weekdays) and step == (1, "days"):
             return False
-        return day.is_dated or (bool(day.weekdays) and step[1] != "weeks")
+        return day.is_dated or day.named_weekday is not None or (bool(day.weekdays) and step[1] != "weeks")
 
     def _take_span(self) -> None:
         """From one day to another: weekdays, or when it starts and ends."""

@@ -244,8 +244,9 @@ def title(pieces: list[Piece], lexicon: Lexicon) -> str:
     # Of several marks around words that were used, one remains.
     text = re.sub(r"\.?(?:\s+\.)+$", "", text)
     text = re.sub(r"[,;:.]?(?:\s+[,;:.])+(?=\s|$)", lambda marks: marks[0].split()[0], text)
-    text = " ".join(text.split()).strip(_MARKS_AROUND).removeprefix(". ").strip(_MARKS_AROUND)
-    text = re.sub(r"[ ,;:]+(?=[!?)](?!\w))|[(\[] *[)\]] ?", "", text)
+    text = " ".join(text.split()).strip(_MARKS_AROUND)
+    text = re.sub(r"\A\.(?=[\s,;:])|(?<=[\s,;:])\.\Z", "", text).strip(_MARKS_AROUND)
+    text = re.sub(r"(?! ?:\))[ ,;:]+(?=[!?)](?!\w))|[(\[] *[)\]] ?", "", text)
     preambles = "|".join(lexicon.preambles).replace(" ", "[,:]* ")
     preamble = re.match(rf"(?:{preambles})(?!\w)", fold(text))
     return text[preamble.end() if preamble else 0 :].strip(" ,:") if re.search(r"[\w\u2600-\U0001faff]", text) else ""
