@@ -108,11 +108,8 @@ def _type(schema: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _limits(schema: dict[str, Any]) -> str:
-    least, most = schema.get("minimum"), schema.get("maximum")
-    if least is not None and most is not None:
-        return f"{least:,} to {most:,}"
-    if least is not None:
-        return f"at least {least:,}"
+    if "minimum" in schema:
+        return f"{schema['minimum']:,} to {schema['maximum']:,}"
     return f"at most {schema['maxLength']:,} characters" if "maxLength" in schema else ""
 
 

@@ -1,5 +1,6 @@
 """When a watch expects its next ping."""
 
+from contextlib import suppress
 from datetime import datetime, timedelta
 from itertools import islice
 
@@ -22,11 +23,9 @@ def set_slots(watch: Watch, after: datetime) -> None:
     """
     slots: list[datetime] = []
     if watch.period is None:
-        try:
+        with suppress(InvalidRule):
             last = civil.LAST_INSTANT - timedelta(seconds=watch.grace)
             slots = [slot for slot in islice(watch.timetable().after(after), _AHEAD) if slot < last]
-        except InvalidRule:
-            slots = []
     watch.slots, watch.is_over = slots, watch.period is None and len(slots) < _AHEAD
 
 

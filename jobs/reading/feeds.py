@@ -189,7 +189,7 @@ def _words(holder: Mapping[str, Any], name: str, version: str) -> str:
     return _line(text)
 
 
-def _excerpt(text: str, is_text: bool = False) -> str:
+def _excerpt(text: str, is_text: bool) -> str:
     """Return the title of an entry that has none: the beginning of its text."""
     text = text[:_LONGEST_TEXT]
     if not is_text:

@@ -54,7 +54,7 @@ def add(user: User, kind: str, cleaned: Mapping[str, Any], label: str = "", chan
     return add_at(user, kind, providers.get(kind).destination(cleaned), label, channel_id)
 
 
-def add_at(user: User, kind: str, destination: Destination, label: str = "", channel_id: UUID | None = None) -> Channel:
+def add_at(user: User, kind: str, destination: Destination, label: str, channel_id: UUID | None = None) -> Channel:
     """As `add`, with the destination itself, whose secrets may be missing."""
     with lock_user(user):
         own = Channel.objects.for_user(user)

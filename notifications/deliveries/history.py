@@ -61,7 +61,7 @@ class Period:
 
 
 def candidates(
-    channels: Sequence[UUID], states: Sequence[str], period: Period, span: Span, without: Sequence[str] = ()
+    channels: Sequence[UUID], states: Sequence[str], period: Period, span: Span, without: Sequence[str]
 ) -> list[UUID]:
     """The ids of the notifications with a delivery to one of `channels` in one of `states`, not of these origins."""
     values = {

@@ -127,10 +127,8 @@ def load(scheme: str) -> Any:
     module.open = _refuse_file  # type: ignore[attr-defined]
     if hasattr(module, "AppriseAttachment"):
         module.AppriseAttachment = _NoAttachments  # type: ignore[attr-defined]
-    for value in vars(module).values():
-        if isclass(value) and issubclass(value, NotifyBase) and scheme in schemes_of(value):
-            return value
-    raise KeyError(scheme)
+    services = (value for value in vars(module).values() if isclass(value) and issubclass(value, NotifyBase))
+    return next(service for service in services if scheme in schemes_of(service))
 
 
 def _refuse_file(*_: Any, **__: Any) -> Any:

@@ -97,7 +97,7 @@ def was_shown(request: HttpRequest, user: User) -> bool:
     return bool(shown) and bool(Authenticator.objects.filter(user=user, pk__in=shown).exists())
 
 
-def was_shown_now(request: HttpRequest, user: User, kind: str = "", pk: int | None = None) -> bool:
+def was_shown_now(request: HttpRequest, user: User, kind: str, pk: int | None) -> bool:
     """Whether a factor was shown within minutes: one of `kind`, or with `pk`, or a recovery code; any if neither."""
     since = time.time() - app_settings.REAUTHENTICATION_TIMEOUT
     shown = [one for one in get_authentication_records(request, user) if one["method"] == "mfa" and one["at"] > since]

@@ -42,7 +42,7 @@ class AudienceForm(TimingForm):
     # The audience whose size its author has seen.
     confirmed = forms.CharField(required=False, max_length=100, widget=forms.HiddenInput)
 
-    def offer_audiences(self, user: User, schedule: Schedule | None = None) -> None:
+    def offer_audiences(self, user: User, schedule: Schedule | None) -> None:
         """Without the right to announce there is no such section, but for what is stored. Call it before validation."""
         self._stored = None if schedule is None else audience_of(schedule)
         self._origin = None if schedule is None else schedule.id
