@@ -149,7 +149,7 @@ async def _wait(request: HttpRequest, key: _Key, until: float) -> None:
             return
         _waiting[key].append(future)
     try:
-        await asyncio.wait([future], timeout=max(0.0, until - time.monotonic()))
+        await asyncio.wait([future], timeout=until - time.monotonic())
     finally:
         with _lock:
             if future in _waiting[key]:

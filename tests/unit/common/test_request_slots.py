@@ -97,8 +97,9 @@ def test_a_third_request_asks_again_until_its_patience_is_over(
     request_slots.leave(in_work.pop())
     assert server.enter(third, kind) is None
     request_slots.leave(third)
-    assert [server.enter(one, kind) for one in (third, patient())] == [None, pause]  # it waits anew
-    for one in (third, *in_work):
+    other = patient()
+    assert [server.enter(one, kind) for one in (other, third)] == [None, pause]  # it waits anew
+    for one in (other, *in_work):
         for _ in range(2):  # it leaves once
             request_slots.leave(one)
     assert not request_slots._in_work

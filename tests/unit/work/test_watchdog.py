@@ -59,6 +59,7 @@ def test_too_much_memory_ends_it_once_all_have_ended(monkeypatch: pytest.MonkeyP
     running(monkeypatch, {"a": 1e9}, {"a": 1e9}, {"a": 1e9}, {})
     with pytest.raises(Ended):
         Watchdog(None, 1_000).run()
+    assert not [*used]  # the limit itself is not too much
     assert steps == [("start", True), 2.0, 2.0, 3.0, ("exit", os.EX_TEMPFAIL, os.EX_TEMPFAIL)]
 
 
