@@ -4,15 +4,19 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import wraps
 from typing import Concatenate, ParamSpec
+from urllib.parse import urlsplit, urlunsplit
 from uuid import UUID
 
 from allauth.account.decorators import reauthentication_required
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.contrib.auth.views import redirect_to_login
 from django.db import IntegrityError
 from django.http import Http404, HttpRequest, QueryDict
 from django.http.response import HttpResponseBase
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_htmx.middleware import HtmxDetails
 from psycopg.errors import UniqueViolation
@@ -51,14 +55,30 @@ def person_page(view: View[P]) -> View[P]:
     return login_required(require_safe(view))
 
 
+def _signed_in(view: View[P]) -> View[P]:
+    """A form that is sent after its session has ended leads back to its page: that of an action cannot be shown."""
+
+    @wraps(view)
+    def checked(request: PersonRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+        if request.method != "POST" or request.user.is_authenticated:
+            return required(request, *args, **kwargs)
+        messages.warning(request, _("You are signed out, and nothing was changed. Sign in, then do it again."))
+        sender = urlsplit(request.headers.get("Referer", ""))
+        is_own = sender.netloc == request.get_host()
+        return redirect_to_login(own_path(urlunsplit(sender._replace(scheme="", netloc=""))) if is_own else "")
+
+    required = login_required(view)
+    return checked
+
+
 def person_action(view: View[P]) -> View[P]:
     """For who is signed in, by POST."""
-    return login_required(require_POST(view))
+    return _signed_in(require_POST(view))
 
 
 def person_form(view: View[P]) -> View[P]:
     """For who is signed in: a GET shows a form, and a POST sends it."""
-    return login_required(require_http_methods(["GET", "HEAD", "POST"])(view))
+    return _signed_in(require_http_methods(["GET", "HEAD", "POST"])(view))
 
 
 def made_once(again: View[[]]) -> Callable[[View[P]], View[P]]:

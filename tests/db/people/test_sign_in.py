@@ -134,6 +134,22 @@ def test_a_forgotten_passwords_link_works_once_within_an_hour(anna: User, monkey
     assert anna.check_password("harbour-crane-77")
 
 
+@pytest.mark.parametrize(
+    ("sender", "leads"),
+    [
+        ("http://testserver/inbox/?q=a", "?next=/inbox/%3Fq%3Da"),
+        ("http://other.example/inbox/", "?next="),
+        ("", "?next="),
+    ],
+)
+def test_a_form_that_is_sent_after_its_session_leads_back_to_its_page(
+    client: Client, db: None, sender: str, leads: str
+) -> None:
+    answer = client.post("/teams/act/", headers={"Referer": sender})
+    assert answer["Location"] == f"/account/login/{leads}"
+    assert b"You are signed out" in client.get(answer["Location"]).content
+
+
 def test_the_admin_has_no_door_of_its_own(client: Client, anna: User) -> None:
     answer = client.post("/admin/login/", {"username": "anna@example.org", "password": PASSWORD})
     assert answer["Location"].startswith("/account/login/?next=")
