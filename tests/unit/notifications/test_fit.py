@@ -18,6 +18,8 @@ def test_a_short_text_is_unchanged() -> None:
     fitted = fit("The ferns too", 13)
     assert (fitted.text, fitted.length, fitted.limit, fitted.cut) == ("The ferns too", 13, 13, False)
     assert fit("x" * 99_999, None).cut is False
+    assert fit("Plants", 20, footer="Open: u").text == "Plants\n\nOpen: u"
+    assert fit("Plants", 17, footer="Open: u").text == "Plants", "a footer of more than half is left out"
 
 
 def test_a_long_text_ends_in_an_ellipsis_within_the_limit() -> None:

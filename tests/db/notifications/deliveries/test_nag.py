@@ -182,6 +182,7 @@ def test_a_newer_slot_ends_it() -> None:
     assert repeat() == 1
     first.refresh_from_db()
     assert (first.nag_at, first.nagged, first.withdrawn) == (None, 0, "newer-slot")
+    assert first.nag_end == "A newer message about it replaced this one."
     assert repeats()[0].slot == NINE + timedelta(days=1)
 
 

@@ -366,6 +366,9 @@ def test_an_email_has_text_first_and_html_with_the_same_content() -> None:
     assert "<title>1 &lt; 2</title>" in page
     assert "Stop these messages" not in page
     assert mail["List-Unsubscribe"] is None
+    marked = sent(body="**The** <ferns>", may_have_marks=True)
+    assert text_of(marked, "plain") == "The <ferns>"
+    assert "<strong>The</strong> &lt;ferns&gt;" in text_of(marked, "html")
 
 
 @pytest.mark.parametrize("url", ["", URL])

@@ -3,6 +3,7 @@ import hashlib
 import hmac
 import json
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 import standardwebhooks
@@ -150,10 +151,17 @@ def test_a_generated_secret_verifies(receiver: HTTPReceiver) -> None:
     receiver.requests[0].verified(secret)
 
 
-def test_a_message_without_a_slot_has_the_time_of_sending(receiver: HTTPReceiver) -> None:
-    WEBHOOK.send(make_message(slot=None), destination(receiver.origin))
+@pytest.mark.parametrize(
+    ("fields", "shown"),
+    [({"slot": None}, (None, None)), ({"early": 10}, ("2026-03-29T07:00:00Z", 10))],
+    ids=["nothing scheduled it", "its slot is still ahead"],
+)
+def test_a_message_that_is_not_due_has_the_time_of_sending(
+    fields: dict[str, Any], shown: object, receiver: HTTPReceiver
+) -> None:
+    WEBHOOK.send(make_message(**fields), destination(receiver.origin))
     document = json.loads(receiver.requests[0].body)
-    assert document["data"]["slot_at"] is None
+    assert (document["data"]["slot_at"], document["data"].get("early")) == shown
     assert abs(datetime.fromisoformat(document["timestamp"]) - datetime.now(UTC)) < timedelta(seconds=5)
 
 
