@@ -292,7 +292,7 @@ class Sentence:
         """The time of days that come again, from a span of hours or "from 13:00"."""
         if self.every is None or self.every[1] in ELAPSED:
             return
-        if self.hours and self.day:
+        if self.hours and (self.day or self.without):
             self._use_hours()
             self.body = self.spans["hours"].text
         if isinstance(self.starts, Clock):
