@@ -15,7 +15,7 @@ from common.redis import live_wakes
 from common.texts import languages
 from work.answers import Answer, Busy, Cancel, Defer, NotStarted, Overtaken, OwnFault, effects_of
 from work.broker import load
-from work.broker.wakes import Wake, is_published, publish
+from work.broker.wakes import Wake, publish
 from work.engine import log_lines
 from work.engine.claim import claim, seconds_until_available, unreadable
 from work.engine.decision import decide, give_back
@@ -72,7 +72,7 @@ def begin(kind: Kind[C], claimed: C) -> Callable[[], Answer | Defer] | None:
 
 def _defer(kind: Kind[C], claimed: C, later: Defer) -> None:
     fault_points.reach("deferring")
-    if release(kind, claimed, later.reason, later.wait) and is_published(later.wait):
+    if release(kind, claimed, later.reason, later.wait):
         publish([Wake(kind.task, claimed.id, later.wait, claimed.person_id, claimed.is_bulk, claimed.queue)])
 
 

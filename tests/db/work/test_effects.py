@@ -16,6 +16,7 @@ from notifications.models import Delivery
 from notifications.providers import inbox
 from people.models import User
 from tests.make import make_channel, make_delivery, make_user, send_now, taken, try_once
+from work.answers import Overtaken
 from work.engine import settlement
 from work.engine.decision import Decision
 from work.engine.runner import TryAgain
@@ -99,6 +100,17 @@ def test_a_connection_lost_at_the_commit_costs_no_effect_and_doubles_none(
     send_now(delivery.id)
     delivery.refresh_from_db()
     assert (delivery.state, effects()) == ("delivered", 1)
+
+
+def test_work_that_was_overtaken_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    def overtaken() -> None:
+        write()
+        raise Overtaken
+
+    delivery = delivering(monkeypatch, overtaken)
+    assert (try_once(delivery), effects()) == (0.0, 0)
+    assert (delivery.state, delivery.tries, delivery.released) == ("pending", 0, 1)
+    assert delivery.reason_code == WorkCode.OVERTAKEN
 
 
 @pytest.mark.parametrize(("released", "wait"), [(0, 0.75), (3, 6.0), (10, 15.0)])

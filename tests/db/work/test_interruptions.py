@@ -105,6 +105,17 @@ def test_a_worker_stopped_while_sending_says_that_nobody_knows(
     assert delivery.reason_code == WorkCode.STOPPED
 
 
+def test_no_connection_is_kept_while_a_receiver_is_called_and_then_its_person_is_told(
+    channel: Channel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[object] = []
+    monkeypatch.setattr(runner, "lend_connection", lambda: done.append("lent"))
+    monkeypatch.setattr(inbox.Inbox, "send", lambda *_: done.append("sent") or Delivered())
+    monkeypatch.setattr(runner.live_wakes, "wake", done.append)
+    send_now(make_delivery(channel).id)
+    assert done == ["lent", "sent", channel.user_id]
+
+
 def test_a_release_under_a_lost_lease_changes_nothing(channel: Channel) -> None:
     claim = taken(make_delivery(channel).id)
     assert settlement.release(DELIVERY, replace(claim, token=UUID(int=7)), noted("no")) is False
