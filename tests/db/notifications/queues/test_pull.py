@@ -23,6 +23,7 @@ from notifications.deliveries.pull import LeaseResult, lease_id, settle
 from notifications.models import Attempt, Channel, Delivery, Notification
 from notifications.reasons import DeliveryCode
 from schedules.firing import fire
+from tests.db.locks import impatient, locked
 from tests.make import (
     NINE,
     NOON,
@@ -165,6 +166,16 @@ def test_what_is_due_later_or_stale_is_not_pulled(queue: Channel) -> None:
     make_delivery(queue, available_at=timezone.now() + timedelta(hours=1))
     make_delivery(queue, available_at=NOON, expires_at=NOON)
     assert take_batch(queue) == []
+    soon = make_delivery(queue, available_at=NOON, expires_at=timezone.now() + timedelta(minutes=30))
+    assert [message.id for message in take_batch(queue)] == [soon.id]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_message_that_somebody_else_has_locked_holds_up_no_other() -> None:
+    queue = make_queue()
+    first, second = make_messages(queue, 2)
+    with locked("notifications_delivery", first.id), impatient():
+        assert [message.id for message in take_batch(queue)] == [second.id]
 
 
 def test_a_queue_that_is_disabled_meanwhile_hands_out_and_ends_nothing(queue: Channel) -> None:
