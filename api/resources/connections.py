@@ -26,6 +26,7 @@ from common.forms.not_possible import NotPossible
 from jobs import connections
 from jobs.changes import connections as changes
 from jobs.changes.connections import ConnectionForm, LabelForm
+from jobs.connections.base import ConnectionKind
 from jobs.models import Connection
 from notifications.messages.message import Destination
 
@@ -118,8 +119,7 @@ def change_connection(request: ApiRequest, connection_id: UUID, body: Connection
     """Fields that are not given stay as they are. Its reminders use what is new."""
     result = _own(request, connection_id)
     require_unchanged(body, ConnectionDocument, result)
-    if (kind := connections.find(result.kind)) is None:
-        raise conflict("This installation has no such kind of connection.")
+    kind = _kind(result)
     fields = body.fields if "fields" in body.model_fields_set else {}
     refuse_unknown(body, fields, kind.form.base_fields)
     typed = changed_fields(kind.form_initial(result.readable_destination()), fields)
@@ -140,11 +140,19 @@ def remove_connection(request: ApiRequest, connection_id: UUID) -> None:
 def check_connection(request: ApiRequest, connection_id: UUID) -> HttpResponse:
     """Asks its source now. `state` and `failing_reason` say what came of it."""
     result = _own(request, connection_id)
+    _kind(result)
     try:
         changes.check(result)
     except NotPossible as refusal:
         raise too_many_checks("It was not checked.", refusal) from None
     return versions.show(ConnectionDocument, _own(request, connection_id))
+
+
+def _kind(connection: Connection) -> ConnectionKind:
+    """Raises a 409 problem for one that is no longer installed."""
+    if (kind := connections.find(connection.kind)) is None:
+        raise conflict("This installation has no such kind of connection.")
+    return kind
 
 
 def _fields(connection: Connection) -> dict[str, Any]:

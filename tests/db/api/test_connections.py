@@ -103,6 +103,13 @@ def test_an_older_version_is_refused(api: Api, ada: User) -> None:
         assert (refused.status_code, refused.json()["current"]["label"]) == (412, "Work")
 
 
+def test_one_of_a_kind_that_is_no_longer_installed_is_neither_checked_nor_changed(api: Api, ada: User) -> None:
+    path = f"/connections/{make_connection(ada, 'gone').id}"
+    for answer in (api.post(f"{path}/check"), api("PATCH", path, {"label": "Mine"})):
+        assert (answer.status_code, answer.json()["code"]) == (409, "conflict")
+    assert api.get(path).status_code == 200
+
+
 def test_it_is_removed_with_its_secrets(api: Api, ada: User) -> None:
     connection = make_connection(ada)
     assert api("DELETE", f"/connections/{connection.id}").status_code == 204
