@@ -91,6 +91,8 @@ def test_a_stored_kind_that_is_gone_is_shown_and_kept(api: Api, ada: User, inbox
         ({"payload": {"value": True}}, "job.payload.value"),
         ({"payload": {"value": "seven", "changes": "yes"}}, "job.payload.changes"),
         ({"payload": {"value": "seven", "nothing": 1}}, "job.payload.nothing"),
+        ({"kind": "report", "payload": {"without": "coming"}}, "job.payload.without"),
+        ({"kind": "report", "payload": {"without": [7]}}, "job.payload.without"),
         ({"connection_id": "x"}, "job.connection_id"),
         ({"connection_id": "01890a5d-ac96-774b-bcce-b302099a8057"}, "job.connection_id"),
         ({"kind": "linked"}, "job.connection_id"),

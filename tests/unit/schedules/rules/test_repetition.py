@@ -99,6 +99,11 @@ def test_a_repetition_is_a_calendar_rule_and_is_found_in_it_again(
     assert parse("rrule", {"rule": text}, "UTC").describe() == f"{words}, UTC, from {rule.start:%-d %B %Y}"
 
 
+def test_the_31st_or_else_the_last_day_is_the_last_day() -> None:
+    repeats = Repetition("YEARLY", 1, time(9), day=31, month=12)
+    assert repeats.text(SUNDAY).endswith("BYMONTH=12;BYMONTHDAY=-1")
+
+
 def test_a_day_that_the_month_never_has_is_refused_at_its_field() -> None:
     with pytest.raises(InvalidRule) as caught:
         Repetition("YEARLY", 1, time(9), month=2, day=30).text(SUNDAY)
