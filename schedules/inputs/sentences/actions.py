@@ -311,7 +311,9 @@ ACTIONS: Mapping[str, Callable[..., Any]] = {
     "feast_in": lambda text, today, ahead: _feast(text, today.year + ahead),
     "quarter": lambda number, year=0: _day(day=1, month=3 * number - 2, year=year),
     # Weekdays, and days from today.
-    "weekdays_of": lambda day: (5, 6) if day == Day(weekdays=(5,), weekday=5) else day.weekdays or None,
+    "weekdays_of": lambda day: (
+        ((5, 6) if day == Day(weekdays=(5,), weekday=5) else not day.until and day.weekdays) or None
+    ),
     "weekday_to": lambda first, last: Day(weekdays=(first,), until=Day(weekdays=(last,))),
     "weekset": lambda days: Day(weekdays=tuple(map(int, days.split("-"))), repeats=True),
     "often": lambda number, adverb: number if adverb == (1, "days") else None,

@@ -218,7 +218,7 @@ class Sentence:
     def _is_once(self, step: Step) -> bool:
         """Whether the day is one that `step` does not go with, as in "monthly report on Friday"."""
         day = self.day or Day()
-        if day.until and (day.until.shift or day.until.weekdays) and step == (1, "days"):
+        if day.until and step == (1, "days"):
             return False
         return day.is_dated or day.named_weekday is not None or (bool(day.weekdays) and step[1] != "weeks")
 
