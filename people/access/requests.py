@@ -9,7 +9,6 @@ from uuid import UUID
 
 from allauth.account.decorators import reauthentication_required
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.contrib.auth.views import redirect_to_login
 from django.db import IntegrityError
 from django.http import Http404, HttpRequest, QueryDict
@@ -18,6 +17,7 @@ from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django_htmx.http import HttpResponseClientRedirect
 from django_htmx.middleware import HtmxDetails
 from psycopg.errors import UniqueViolation
 
@@ -50,25 +50,29 @@ def own_path(written: str) -> str:
 View = Callable[Concatenate[PersonRequest, P], HttpResponseBase]
 
 
-def person_page(view: View[P]) -> View[P]:
-    """For who is signed in; it only reads."""
-    return login_required(require_safe(view))
-
-
 def _signed_in(view: View[P]) -> View[P]:
-    """A form that is sent after its session has ended leads back to its page: that of an action cannot be shown."""
+    """Lead to the sign-in, and from there to the page, or to that which has the form or is to show the part."""
 
     @wraps(view)
     def checked(request: PersonRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
-        if request.method != "POST" or request.user.is_authenticated:
-            return required(request, *args, **kwargs)
-        messages.warning(request, _("You are signed out, and nothing was changed. Sign in, then do it again."))
-        sender = urlsplit(request.headers.get("Referer", ""))
-        is_own = sender.netloc == request.get_host()
-        return redirect_to_login(own_path(urlunsplit(sender._replace(scheme="", netloc=""))) if is_own else "")
+        if request.user.is_authenticated:
+            return view(request, *args, **kwargs)
+        page = request.get_full_path()
+        if request.method == "POST" or request.htmx:
+            sender = urlsplit(request.headers.get("Referer", ""))
+            is_own = sender.netloc == request.get_host()
+            page = own_path(urlunsplit(sender._replace(scheme="", netloc=""))) if is_own else ""
+        if request.method == "POST":
+            messages.warning(request, _("You are signed out, and nothing was changed. Sign in, then do it again."))
+        leads = redirect_to_login(page)
+        return HttpResponseClientRedirect(leads.url) if request.htmx else leads
 
-    required = login_required(view)
     return checked
+
+
+def person_page(view: View[P]) -> View[P]:
+    """For who is signed in; it only reads."""
+    return _signed_in(require_safe(view))
 
 
 def person_action(view: View[P]) -> View[P]:

@@ -148,6 +148,8 @@ def test_a_form_that_is_sent_after_its_session_leads_back_to_its_page(
     answer = client.post("/teams/act/", headers={"Referer": sender})
     assert answer["Location"] == f"/account/login/{leads}"
     assert b"You are signed out" in client.get(answer["Location"]).content
+    part = client.post("/teams/act/", headers={"Referer": sender, "HX-Request": "true"})
+    assert part["HX-Redirect"] == answer["Location"]
 
 
 def test_the_admin_has_no_door_of_its_own(client: Client, anna: User) -> None:
