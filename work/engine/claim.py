@@ -112,7 +112,7 @@ WITH locked AS MATERIALIZED (
     SELECT d.id FROM $work d $locked
      WHERE d.id = %(id)s AND (d.state = 'pending' OR d.lease_token = %(token)s) FOR NO KEY UPDATE OF $lock SKIP LOCKED
 )
-UPDATE $work d SET state = '$working', lease_token = %(token)s, lease_until = now() + interval '1 minute'
+UPDATE $work d SET state = '$working', lease_token = %(token)s, lease_until = now()
   FROM locked WHERE d.id = locked.id
 RETURNING $handler AS handler
 """

@@ -90,7 +90,7 @@ SELECT d.id FROM $work d $locked WHERE d.state = 'pending' AND {_BEFORE}
 _LEASE = f"""
 WITH chosen AS MATERIALIZED ({_PENDING})
 UPDATE $work d
-   SET state = '$working', lease_token = gen_random_uuid(), lease_until = now() + interval '1 minute'
+   SET state = '$working', lease_token = gen_random_uuid(), lease_until = now()
   FROM chosen WHERE d.id = chosen.id
 RETURNING $lease
 """  # noqa: S608 - constants only

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
+from types import SimpleNamespace
+from typing import Any
 
 import psycopg
 import pytest
 from django.db import OperationalError
 from django.utils import timezone
 
+from common.database.postgres import query
 from notifications.deliveries.kind import DELIVERY
 from notifications.messages.message import Delivered
 from notifications.models import Delivery
@@ -100,6 +103,11 @@ def test_a_connection_lost_at_the_commit_costs_no_effect_and_doubles_none(
     send_now(delivery.id)
     delivery.refresh_from_db()
     assert (delivery.state, effects()) == ("delivered", 1)
+
+
+def test_threads_that_settle_together_wait_a_second_for_a_lock() -> None:
+    kind: Any = SimpleNamespace(apply_together=lambda shared, settle: query("SHOW lock_timeout", []))
+    assert [row.lock_timeout for row in settlement.settle_with_effects(kind, [])] == ["1s"]
 
 
 def test_work_that_was_overtaken_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:

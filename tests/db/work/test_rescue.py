@@ -115,6 +115,17 @@ def test_a_kind_whose_messages_wait_is_not_published_again(broker: redis.Redis, 
     assert rescue.rescue()["published"] == 50
 
 
+@pytest.mark.parametrize(("due", "published"), [(20, 20), (21, 0)])
+def test_a_few_are_published_again_though_their_messages_may_wait_in_bulk(
+    broker: redis.Redis, channel: Channel, due: int, published: int
+) -> None:
+    broker_module.mark()
+    fill(broker, "bulk", due)
+    for _ in range(due):
+        make_delivery(channel, wake_at=timezone.now() - timedelta(hours=1))
+    assert rescue.rescue()["published"] == published
+
+
 def test_a_full_bulk_queue_is_made_no_deeper_and_nobody_waits_behind_what_belongs_there(
     broker: redis.Redis, channel: Channel, monkeypatch: pytest.MonkeyPatch
 ) -> None:

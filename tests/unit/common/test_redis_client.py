@@ -141,7 +141,8 @@ def test_a_connection_asks_for_the_primary_whenever_it_opens_and_not_while_it_is
         connect(self, *given, **named)
 
     monkeypatch.setattr(base, "connect_check_health", connect_async if is_async else connect)
-    made = options("redis://mymaster/0?sentinels=a:1,b:2")["connection_class"](sentinels="a:1,b:2")
+    made = options("redis://mymaster/0?sentinels=a:1,b:2")["connection_class"](sentinels="a:1,b:2", db=3)
+    assert made.db == 3
     for is_connected in (False, True, False):
         monkeypatch.setattr(base, "is_connected", is_connected)
         result = made.connect_check_health(True, retry_socket_connect=False)
