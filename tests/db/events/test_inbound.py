@@ -258,14 +258,15 @@ def test_expressions_make_the_event() -> None:
         "data": "{amount: body.amount}",
         "time": "body.at",
         "id": "body.id",
+        "correlation_id": "body.cart",
     }
     address = make_address(fields=fields)
-    sent = {"action": "paid", "amount": 12, "at": 1_780_000_000, "id": 77, "more": 1}
+    sent = {"action": "paid", "amount": 12, "at": 1_780_000_000, "id": 77, "cart": 4711}
     keys = [post(sent, {"X-Shop": "berlin"}).json()["ids"] for _ in range(2)]
     event = Event.objects.get()
     assert keys == [[str(event.key)]] * 2
     assert (event.type, event.source, event.data) == ("order.paid", "berlin", {"amount": 12})
-    assert event.occurred_at.timestamp() == 1_780_000_000
+    assert (event.occurred_at.timestamp(), event.chain) == (1_780_000_000, "4711")
     receive.replay(address, address.requests.all()[0])
     assert Event.objects.count() == 2
 
@@ -279,16 +280,25 @@ def test_a_time_may_be_in_milliseconds_or_a_text(at: int | str) -> None:
 
 
 @pytest.mark.parametrize(
-    "fields",
-    [{"type": "body.amount"}, {"type": "'delivery.dead'"}, {"data": "body.amount"}, {"time": "body.type"}],
+    ("fields", "code"),
+    [
+        ({"type": "body.amount"}, "not_a_type"),
+        ({"type": "'delivery.dead'"}, "not_a_type"),
+        ({"data": "body.amount"}, "not_an_object"),
+        ({"data": "{body: &body}"}, "expression_not_evaluated"),
+        ({"time": "body.type"}, "not_an_instant"),
+        ({"time": "`true`"}, "not_an_instant"),
+        ({"time": "'2026-05-28T20:26:40'"}, "not_an_instant"),
+        ({"correlation_id": '`"a\\nb"`'}, "correlation_id"),
+    ],
 )
-def test_an_expression_that_does_not_fit_loses_nothing_and_says_so(fields: dict[str, str]) -> None:
+def test_an_expression_that_does_not_fit_loses_nothing_and_says_so(fields: dict[str, str], code: str) -> None:
     address = make_address(fields=fields)
     assert post(ORDER).status_code == 202
     assert Event.objects.get().data == ORDER
     kept = address.requests.get()
     assert (kept.reason_code, kept.reason_params["field"]) == (EventCode.UNMAPPED, next(iter(fields)))
-    assert kept.reason_params["problem"]["code"] in ("not_a_type", "not_an_object", "not_an_instant")
+    assert kept.reason_params["problem"]["code"] == code
 
 
 def test_what_is_too_large_for_an_event_is_kept_and_said() -> None:
