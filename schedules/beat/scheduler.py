@@ -40,8 +40,6 @@ WHILE_LOCKED = 0.01
 BROKER_RETRY = 5.0
 # Seconds of each tick for entries of the stock loop.
 _STOCK = 0.1
-# Seconds by which one may be late, so that those of nearly the same time share a tick.
-_APART = LONGEST_SLEEP
 # Seconds after which an idle task is sent, so that one that no worker runs shows within the time of `periodic_runs`.
 _AT_LEAST = 45.0
 # Seconds for which an answer of the database serves further entries.
@@ -257,9 +255,10 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
             return LONGEST_SLEEP
         ends = time.monotonic() + _STOCK
         try:
-            while not (wait := float(super().tick(*args, **kwargs))) and time.monotonic() < ends:
+            while not (wait := super().tick(*args, **kwargs)) and time.monotonic() < ends:
                 pass
-            return wait and max(wait, _APART)
+            # Those of nearly the same time share a tick: none ends a sleep.
+            return LONGEST_SLEEP if wait else 0.0
         except Error:
             raise
         except Exception as error:

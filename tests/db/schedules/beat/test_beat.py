@@ -17,7 +17,7 @@ from kombu import Producer
 
 from config.celery import app as celery_app
 from notifications.models import Notification
-from schedules.beat import heartbeat, stock_entries, zone_updates
+from schedules.beat import heartbeat, scheduler, stock_entries, zone_updates
 from schedules.beat.scheduler import Scheduler
 from schedules.beat.zone_updates import Moved
 from schedules.firing import fire
@@ -64,6 +64,7 @@ def test_a_tick_fires_what_is_due_and_sleeps_until_the_next_slot() -> None:
     beat = make_beat()
     beat.tick()
     assert due.occurrences.count() == 1
+    assert beat._log._latest >= 1.0  # seconds late, for the summary
     next_one = due_in(0.9)
     before = fire.read_clock().seconds_to_next
     wait = beat.tick()
@@ -102,6 +103,19 @@ def test_stock_entries_are_not_starved_by_due_schedules(monkeypatch: pytest.Monk
     ticks(beat, 3)
     entry.refresh_from_db()
     assert (entry.total_run_count, Occurrence.objects.count()) == (1, 6)
+
+
+def test_entries_that_are_due_are_sent_without_a_sleep_and_one_due_soon_ends_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(scheduler, "_STOCK", 0.0)
+    for name in ("hourly", "other"):
+        make_stock_entry(name=name, last_run_at=hours_ago(2))
+    beat = make_beat()
+    assert [beat.tick() == 0 for _ in range(3)] == [True, True, False]
+    PeriodicTask.objects.filter(name="other").update(last_run_at=hours_ago(1) + timedelta(seconds=0.4))
+    beat._reload()
+    assert beat.tick() > 0.5
 
 
 def test_two_beats_send_a_stock_entry_once_and_record_its_run_at_once() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
@@ -49,7 +50,7 @@ def set_clock(monkeypatch: pytest.MonkeyPatch, ahead: timedelta) -> None:
 def test_an_entry_runs_by_the_databases_time_whatever_the_beats_clock_shows(
     monkeypatch: pytest.MonkeyPatch, broker: redis.Redis, hours: int
 ) -> None:
-    entry = make_stock_entry(last_run_at=hours_ago(2))
+    entry = make_stock_entry(last_run_at=hours_ago(2), expire_seconds=3_600)
     early = make_stock_entry(name="early", last_run_at=timezone.now() - timedelta(minutes=30))
     set_clock(monkeypatch, timedelta(hours=hours))
     ticks(make_beat())
@@ -58,6 +59,8 @@ def test_an_entry_runs_by_the_databases_time_whatever_the_beats_clock_shows(
     assert (entry.total_run_count, early.total_run_count, broker.llen(QUEUE)) == (1, 0, 1)
     assert entry.last_run_at is not None
     assert abs(entry.last_run_at - timezone.now()) < timedelta(minutes=5)
+    expires = datetime.fromisoformat(json.loads(broker.lrange(QUEUE, 0, 0)[0])["headers"]["expires"])
+    assert abs(expires - timezone.now() - timedelta(hours=1)) < timedelta(minutes=5)
 
 
 def test_a_beat_whose_clock_is_set_while_it_runs_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from django.db import connection
@@ -19,6 +20,7 @@ from django_celery_beat.models import (
 )
 
 from config.celery import app as celery_app
+from schedules.beat import scheduler
 from schedules.firing import fire
 from tests.db.schedules.beat.test_beat import due_in, hours_ago, make_beat, make_stock_entry, ticks
 
@@ -228,9 +230,11 @@ def test_a_step_of_the_tick_that_fails_stops_no_firing(monkeypatch: pytest.Monke
     def fail() -> None:
         raise ValueError("no")
 
-    slot = due_in(-1)
+    slot, step = due_in(-1), Mock(__module__="watches")
     beat = make_beat(celery_app)
     monkeypatch.setattr(beat, "_recompute_slots", fail)
+    monkeypatch.setattr(scheduler, "EACH_TICK", [fail, step])
     ticks(beat)
+    step.assert_called()
     assert slot.occurrences.count() == 1
     assert fire.read_clock().next_due is None

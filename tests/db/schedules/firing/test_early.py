@@ -37,7 +37,7 @@ def next_early(schedule: Schedule) -> datetime | None:
     return Schedule.objects.values_list("next_early_at", flat=True).get(id=schedule.id)
 
 
-def before(minutes: int, slot: datetime = NINE) -> datetime:
+def before(minutes: float, slot: datetime = NINE) -> datetime:
     return slot - timedelta(minutes=minutes)
 
 
@@ -62,10 +62,11 @@ def test_each_rings_once_and_then_the_slot_itself() -> None:
     assert not schedule.occurrences.exclude(scheduled_for=NINE).exists()
 
 
-def test_after_an_outage_only_the_newest_rings_and_says_how_long_it_is() -> None:
+@pytest.mark.parametrize(("left", "said"), [(42, "42 minutes"), (1, "1 minute"), (0.2, "1 minute"), (59.5, "1 hour")])
+def test_after_an_outage_only_the_newest_rings_and_says_how_long_it_is(left: float, said: str) -> None:
     make(early=[DAY // 2, 120, 60])
-    assert send_due(before(42)) == 1
-    assert sent() == [(60, "In 42 minutes: Water the plants")]
+    assert send_due(before(left)) == 1
+    assert sent() == [(60, f"In {said}: Water the plants")]
 
 
 def test_after_the_slot_none_rings() -> None:
