@@ -67,7 +67,7 @@ def quarantine(schedule_id: UUID, now: datetime, error: Exception) -> bool:
         if not rows:
             return False
         log.error("Schedule %s is broken: %s", schedule_id, type(error).__name__)
-        mirror.disable([row.periodic_task_id for row in rows if row.periodic_task_id])
+        mirror.disable([row.periodic_task_id for row in rows])
         notify_broken([schedule_id])
     return True
 

@@ -158,6 +158,17 @@ def test_types_cost_no_statement_but_one_to_load_them(api: Api, ada: User) -> No
     assert handle() == handled + 1
 
 
+def test_a_process_keeps_few_schemas_ready(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registered, "_MOST_READY", 2)
+    monkeypatch.setattr(registered, "_ready", {})
+    kept = []
+    for number in range(5):
+        make_type(ada, name=f"order.p{number}", data_schema="{}")
+        happen(ada, type=f"order.p{number}")
+        kept.append(len(registered._ready))
+    assert kept == [1, 2, 1, 2, 1]
+
+
 def test_a_type_is_made_changed_and_deleted_on_its_pages(browser: Client, ada: User) -> None:
     fields = {"name": "order.paid", "data_schema": json.dumps(SCHEMA), "on_misfit": "warn", "emitted_by": "the shop"}
     assert browser.post("/events/types/new", fields).status_code == 302

@@ -166,6 +166,20 @@ def test_a_database_that_is_away_in_the_stock_loop_delays_no_later_tick_and_disa
     assert entry.total_run_count == 1
 
 
+def test_a_beat_that_starts_without_a_database_says_so_and_reads_its_entries_later(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    entry = make_stock_entry(last_run_at=hours_ago(2))
+    with monkeypatch.context() as patch:
+        patch.setattr(fire, "read_clock", Mock(side_effect=OperationalError("gone")))
+        beat = make_beat()
+        assert "Schedules cannot be read or written: gone" in caplog.messages
+        assert beat.tick() == scheduler.LONGEST_SLEEP
+    ticks(beat)
+    entry.refresh_from_db()
+    assert entry.total_run_count == 1
+
+
 def test_zones_are_recomputed_though_the_database_was_away(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

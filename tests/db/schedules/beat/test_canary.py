@@ -42,7 +42,9 @@ def minutes_pass(minutes: int) -> None:
 
 def arrive() -> None:
     """Have the next slot fire and arrive."""
+    before = canary.age()
     assert fire.fire_due(fire.read_clock().now) == 1
+    assert canary.age() == before
     Delivery.objects.update(available_at=F("available_at") - timedelta(minutes=1))  # now() is that of the test's begin
     send_now(Delivery.objects.get(state="pending").id)
 
@@ -79,9 +81,9 @@ def test_what_it_leaves_is_deleted_after_an_hour(watcher: HTTPReceiver) -> None:
 
 
 def test_a_ping_that_fails_says_so_without_the_address(watcher: HTTPReceiver, caplog: pytest.LogCaptureFixture) -> None:
-    watcher.answer = Reply(500)
+    watcher.answer = Reply(400)
     canary.run()
-    assert caplog.messages == ["CANARY_PING_URL answered with status 500"]
+    assert caplog.messages == ["CANARY_PING_URL answered with status 400"]
     watcher.answer = Reset()
     canary.run()
     assert caplog.messages[1].startswith("CANARY_PING_URL was not reached: ")

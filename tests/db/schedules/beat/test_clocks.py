@@ -184,6 +184,7 @@ def test_a_task_that_beat_sends_and_that_no_worker_ends_well_is_named(client: Cl
     Heartbeat.objects.create(process="host:1")
     assert client.get("/healthz/clock").status_code == 200  # from here on it counts
     key = periodic_runs._key("work.rescue")
+    assert cache.get(key)
     cache.set(key, 1, periodic_runs._REMEMBERED - 71)
     answer = client.get("/healthz/clock")
     assert (answer.status_code, "rescue" in answer.content.decode()) == (503, True)

@@ -11,6 +11,7 @@ import pytest
 import redis
 from django.db import connection, connections
 from django.test.utils import CaptureQueriesContext
+from django_celery_beat.models import PeriodicTask
 
 from common.database.postgres import query
 from common.uuid7 import uuid7
@@ -244,6 +245,7 @@ def test_a_schedule_that_is_not_due_any_more_is_not_quarantined(schedule: Schedu
     schedule.refresh_from_db()
     assert (schedule.state, outcomes(schedule)) == ("active", [])
     assert fire.quarantine.quarantine(schedule.id, NINE, ValueError("damaged"))
+    assert not PeriodicTask.objects.get(id=schedule.periodic_task_id).enabled
 
 
 def test_an_unreadable_instant_of_an_occurrence_does_not_stop_its_schedule(schedule: Schedule) -> None:
@@ -367,6 +369,7 @@ def test_a_locked_reminder_delays_no_other() -> None:
     schedule, _ = make_schedule(make_user()), make_schedule(make_user())
     with locked("schedules_schedule", schedule.id), impatient():
         assert (fire.fire_due(NINE), fire.fire_due(NINE)) == (1, 0)
+        assert not fire.quarantine.quarantine(schedule.id, NINE, ValueError("damaged"))
     assert fire.fire_due(NINE) == 1
 
 
@@ -383,6 +386,7 @@ def test_reminders_without_a_spread_of_their_own_are_put_off_by_that_of_the_inst
         due.as_if_due(make_schedule(make_user(), **how).id, NINE)._replace(urgent="urgent" in how)
         for how in ({}, {"urgent": True}, {"spread": 5})
     )
-    assert 30 <= sending._spread(usual, NINE).total_seconds() <= 50
+    slots = [NINE + timedelta(minutes=number) for number in range(500)]
+    assert {sending._spread(usual, slot).total_seconds() for slot in slots} == {*range(30, 51)}
     assert sending._spread(urgent, NINE).total_seconds() == 0
     assert sending._spread(own, NINE).total_seconds() < 5
