@@ -165,7 +165,7 @@ def test_the_lease_lasts_as_long_as_asked_for(queue: Channel) -> None:
 def test_what_is_due_later_or_stale_is_not_pulled(queue: Channel) -> None:
     make_delivery(queue, available_at=timezone.now() + timedelta(hours=1))
     make_delivery(queue, available_at=NOON, expires_at=NOON)
-    assert take_batch(queue) == []
+    assert pull.pull(queue, 1, 30.0, "token") == pull.Pulled([], pull.LONGEST_WAIT)
     soon = make_delivery(queue, available_at=NOON, expires_at=timezone.now() + timedelta(minutes=30))
     assert [message.id for message in take_batch(queue)] == [soon.id]
 

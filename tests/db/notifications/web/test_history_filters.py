@@ -15,6 +15,7 @@ from django.test.utils import CaptureQueriesContext
 
 from common.database import paging
 from common.uuid7 import first_of
+from notifications.deliveries import history
 from notifications.models import Channel, Delivery, Notification
 from people.models import User
 from tests.make import make_channel, make_delivery, make_user
@@ -87,6 +88,14 @@ def test_a_channel_narrows_it_also_a_removed_one_but_never_somebody_elses(browse
     assert sorted(subjects(browser, channel=others.id)) == ["inbox", "old"]
     page = browser.get("/history/").content.decode()
     assert "Old phone (removed)" in page and str(others.id) not in page
+
+
+def test_a_span_is_between_its_ends_and_has_neither(ada: User) -> None:
+    channel = make_channel(ada)
+    ids = sorted(make_delivery(channel).notification_id for _ in range(4))
+    for ascending, between in ((True, ids[1:3]), (False, ids[2:0:-1])):
+        span = paging.Span(9, ids[0], ids[3], ascending)
+        assert history.candidates([channel.id], ["pending"], history.Period(), span, []) == between
 
 
 def test_codes_and_tests_stand_apart(browser: Client, ada: User) -> None:
