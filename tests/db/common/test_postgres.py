@@ -180,15 +180,17 @@ def test_within_a_transaction_and_for_a_locked_row_nothing_is_run_again(monkeypa
 
 
 def test_a_connection_is_lent_only_where_a_pool_takes_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    closed: list[bool] = []
+    closed: list[tuple[bool, bool]] = []
     for pool, in_transaction in ((True, False), (True, True), (False, False)):
         settings = {"OPTIONS": {"pool": {}} | ({"pool": {"max_size": 4}} if pool else {})}
         fake = SimpleNamespace(
-            settings_dict=settings, in_atomic_block=in_transaction, close=lambda given=pool: closed.append(given)
+            settings_dict=settings,
+            in_atomic_block=in_transaction,
+            close=lambda given=(pool, in_transaction): closed.append(given),
         )
         monkeypatch.setattr(postgres, "connection", fake)
         postgres.lend_connection()
-    assert closed == [True]
+    assert closed == [(True, False)]
 
 
 @pytest.mark.django_db

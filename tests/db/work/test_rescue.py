@@ -12,12 +12,14 @@ import pytest
 import redis
 from django.db import connection
 from django.utils import timezone
+from pytest_django import Settings
 
 from common.uuid7 import uuid7
 from config.celery import app
 from events.intake import ledger
 from events.models import Event
 from events.pure.envelope import Envelope
+from jobs.checks.kind import JOB
 from notifications.deliveries import outbox
 from notifications.deliveries.kind import DELIVERY
 from notifications.models import Channel, Delivery, Notification
@@ -113,6 +115,12 @@ def test_a_kind_whose_messages_wait_is_not_published_again(broker: redis.Redis, 
         assert rescue.rescue()["published"] == 0
     broker.rpop(QUEUE)
     assert rescue.rescue()["published"] == 50
+
+
+def test_messages_of_jobs_are_counted_in_all_their_queues(settings: Settings) -> None:
+    settings.JOB_QUEUES = {"feed": "slow", "report": "large"}
+    assert rescue._queues(JOB) == {"jobs", "slow", "large"}
+    assert rescue._queues(DELIVERY) == {"deliveries"}
 
 
 @pytest.mark.parametrize(("due", "published"), [(20, 20), (21, 0)])
