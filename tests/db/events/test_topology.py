@@ -62,6 +62,11 @@ def test_the_oldest_that_waits_is_the_first_recorded(ada: User) -> None:
     assert route.backlog is not None and route.backlog.oldest == first.created_at
 
 
+def test_a_persons_own_type_is_shown_instead_of_an_operators_of_that_name(ada: User) -> None:
+    own = [make_type(user, name=name) for name, user in (("a.b", None), ("a.b", ada), ("c.d", ada), ("c.d", None))]
+    assert [one.registered for one in topology(ada)] == own[1:3]
+
+
 def test_dead_deliveries_are_counted(ada: User) -> None:
     mail = make_channel(ada, "email")
     make_type(ada)
