@@ -6,7 +6,9 @@ import ast
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
+from types import CodeType
 
 _SWAPPED = {
     **{"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "is": "is not", "is not": "is"},
@@ -73,12 +75,20 @@ class Mutant:
         lines = self.source[self.start : self.end].count(b"\n") - self.new.count("\n")
         return self.source[: self.start] + self.new.encode() + b"\n" * lines + self.source[self.end :]
 
-    def compiles(self) -> bool:
+    def can_be_tried(self) -> bool:
+        """Whether it compiles, with functions that close over the same names: else no function takes the new code."""
         try:
-            compile(self.mutated, self.path, "exec")
+            return _closures(self.mutated) == _closures(self.source)
         except SyntaxError:
             return False
-        return True
+
+
+@lru_cache(4)
+def _closures(source: bytes) -> list[tuple[str, ...]]:
+    codes = [compile(source, "", "exec", dont_inherit=True)]
+    for code in codes:
+        codes += [inner for inner in code.co_consts if isinstance(inner, CodeType)]
+    return [code.co_freevars for code in codes]
 
 
 def marked(path: str, source: bytes) -> bytes:
@@ -167,4 +177,4 @@ def mutants(path: str, source: bytes) -> list[Mutant]:
                     if isinstance(child, ast.AST):
                         yield from visit(child, function)
 
-    return [mutant for mutant in visit(ast.parse(source), "") if mutant.mutated != source and mutant.compiles()]
+    return [mutant for mutant in visit(ast.parse(source), "") if mutant.mutated != source and mutant.can_be_tried()]
