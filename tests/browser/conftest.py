@@ -94,7 +94,7 @@ def processes(executable: str, post: SMTPReceiver, others: list[Service]) -> Ite
 def site(processes: Installation) -> Installation:
     """From one address, 20 people a minute may sign up."""
     with Redis.from_url(processes.redis_url) as counts:
-        for key in counts.scan_iter("*allauth:rl:signup:*"):
+        for key in counts.scan_iter("*allauth:rl:*:signup:*"):
             counts.delete(key)
     return processes
 
