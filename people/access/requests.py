@@ -59,9 +59,9 @@ def _signed_in(view: View[P]) -> View[P]:
             return view(request, *args, **kwargs)
         page = request.get_full_path()
         if request.method == "POST" or request.htmx:
-            sender = urlsplit(request.headers.get("Referer", ""))
-            is_own = sender.netloc == request.get_host()
-            page = own_path(urlunsplit(sender._replace(scheme="", netloc=""))) if is_own else ""
+            page = request.headers.get("Referer", "")
+            is_own = url_has_allowed_host_and_scheme(page, request.get_host())
+            page = own_path(urlunsplit(urlsplit(page)._replace(scheme="", netloc=""))) if is_own else ""
         if request.method == "POST":
             messages.warning(request, _("You are signed out, and nothing was changed. Sign in, then do it again."))
         leads = redirect_to_login(page)

@@ -139,6 +139,8 @@ def test_a_forgotten_passwords_link_works_once_within_an_hour(anna: User, monkey
     [
         ("http://testserver/inbox/?q=a", "?next=/inbox/%3Fq%3Da"),
         ("http://other.example/inbox/", "?next="),
+        ("http://testserver//other.example/inbox/", "?next="),
+        ("http://[", "?next="),
         ("", "?next="),
     ],
 )
