@@ -95,7 +95,7 @@ def settlement(kind: Kind[Any], lease: Lease, decision: Decision, follow: object
 
 
 def statement(kind: Kind[Any], rows: Sequence[Settlement], many: bool = False) -> tuple[str, dict[str, str]]:
-    """The statement that settles the rows and returns the ids of those whose lease was still there; and its values.
+    """The statement that settles rows of different work and returns the ids of those still leased; and its values.
 
     `many`: it also leaves out those that another transaction has locked.
     """
@@ -168,9 +168,11 @@ def _together(kind: Kind[Any]) -> Combiner[Settlement, bool]:
     shared = SharedConnection()
 
     def settle_many(rows: Sequence[Settlement]) -> list[bool | Exception]:
-        settled = {row.id for row in shared.execute(*statement(kind, rows, many=True)).fetchall()}
+        # One of each piece of work: a worker whose lease was lost may settle beside the one that has it.
+        chosen = {row.lease.id: row for row in rows}
+        settled = {row.id for row in shared.execute(*statement(kind, [*chosen.values()], many=True)).fetchall()}
         fault_points.reach("settlements-committed")
-        return [True if row.lease.id in settled else Alone() for row in rows]
+        return [True if row is chosen[row.lease.id] and row.lease.id in settled else Alone() for row in rows]
 
     return Combiner(settle_many)
 

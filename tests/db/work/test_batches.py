@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -148,6 +149,23 @@ def test_settlements_at_one_moment_share_a_commit_failures_and_retries_too(share
     assert shared.batches == [1, 3]
     assert states() == {"delivered": 2, "dead": 1, "pending": 1}
     assert not Attempt.objects.filter(finished_at=None).exists()
+
+
+@pytest.mark.parametrize("is_late_first", [True, False])
+def test_a_worker_that_lost_its_lease_writes_nothing_beside_the_one_that_has_it(
+    shared: Shared, channel: Channel, is_late_first: bool
+) -> None:
+    other, holder = make_claims(channel, 2)
+    late = replace(holder, token=uuid7())
+    decisions = [(late, Decision("dead", "rejected", noted("No."))), (holder, DONE)]
+    claims, decided = zip((other, DONE), *decisions[:: 1 if is_late_first else -1], strict=True)
+    results = settle_all(shared, [*claims], [*decided])
+    assert dict(zip((claim.token for claim in claims), results, strict=True)) == {
+        other.token: True,
+        late.token: False,
+        holder.token: True,
+    }
+    assert states() == {"delivered": 2}
 
 
 def test_a_row_that_makes_a_batch_of_64_fail_ends_alone(shared: Shared, channel: Channel) -> None:
