@@ -51,7 +51,8 @@ def cancel_parts() -> int:
     cancelled = Part.objects.filter(batch__ended_at=None, batch__cancelled_at__isnull=False, pending__gt=0)
     parts = list(cancelled[: progress.PARTS_A_TICK])
     for part in parts:
-        _withdraw(Q(batch_id=part.batch_id, user__gte=part.first, user__lte=part.last), DeliveryCode.CANCELLED)
+        with transaction.atomic():  # a part is not chosen again once none of its jobs waits
+            _withdraw(Q(batch_id=part.batch_id, user__gte=part.first, user__lte=part.last), DeliveryCode.CANCELLED)
     progress.count_parts(part.id for part in parts)
     return len(parts)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from django.contrib.auth.models import Group
@@ -228,6 +229,24 @@ def test_a_check_under_way_in_a_batch_that_is_cancelled_is_not_tried_again(staff
     tell(announce(staff, job_kind="sample", job_payload={"value": "seven"}))
     batches.count_open()
     assert progress(batch) == Progress(0, 1, 0, 0, 1)
+
+
+def test_a_worker_that_dies_while_it_cancels_a_part_leaves_nothing_of_it_to_be_sent(
+    staff: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(2):
+        make_reader()
+    batch = tell(announce(staff, job_kind="sample", job_payload={"value": "seven"}))
+    decided, waiting = Job.objects.order_by("user_id")
+    assert check(decided).state == "decided"
+    withdrawal.cancel(batch)
+    with monkeypatch.context() as dying, pytest.raises(SystemExit):
+        dying.setattr(withdrawal.withdrawal, "cancel", Mock(side_effect=SystemExit))
+        withdrawal.cancel_parts()
+    batches.count_again(batch)  # somebody looks at its page
+    withdrawal.cancel_parts()
+    waiting.refresh_from_db()
+    assert (waiting.state, Delivery.objects.get().state) == ("cancelled", "cancelled")
 
 
 def test_one_that_was_cancelled_while_a_worker_had_it_tells_nobody(staff: User) -> None:
