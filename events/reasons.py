@@ -15,7 +15,7 @@ OPERATORS = {
 """Operators of a condition, with the words for people. `exists` needs no value."""
 
 FORMATS["operator"] = lambda operator: str(OPERATORS[operator])
-FORMATS["filled"] = lambda text: text or gettext("(empty)")
+FORMATS["filled"] = lambda text: str(text) or gettext("(empty)")
 
 
 class EventCode(Codes):

@@ -11,6 +11,7 @@ import pytest
 from django.utils.translation import override
 
 from common.texts.refusal import Refusal
+from events.reasons import EventCode
 from jobs.kinds.web_value import WebValueCode
 from notifications.reasons import DeliveryCode
 from work.reasons import Reason, sentence
@@ -135,6 +136,7 @@ def test_a_sentence_shows_its_parameters(reason: Reason, text: str) -> None:
         (DeliveryCode.HTTP, ["damaged"], "… answered …."),
         (DeliveryCode.HTTP, {"service": 1, "status": {"code": 7}}, "1 answered 7."),
         (DeliveryCode.UNREACHABLE, {"service": "Slack", "errno": "x"}, "Slack could not be reached: x."),
+        (EventCode.UNMET, {"found": 5, "value": ""}, "… is 5; the rule asks that it … (empty)."),
         (
             DeliveryCode.LIMIT_PERSON,
             {"amount": None, "seconds": "x", "until": 1},
