@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import runpy
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
+from django.core.exceptions import ImproperlyConfigured
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
+from pytest_django import Settings
 
+from config import settings as configured
 from events.intake import ledger
 from events.kinds.event import EVENT
 from events.models import Effect, Event
@@ -135,6 +139,18 @@ def test_a_chain_that_is_too_long_ends_with_that_reason(ada: User) -> None:
         event = happen(ada, hops=hops)
         assert (event.state, event.reason_code) == ("cancelled", EventCode.TOO_MANY_HOPS)
     assert Notification.objects.count() == 1
+
+
+def test_no_chain_is_longer_than_its_messages_can_count(
+    ada: User, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.MOST_HOPS = most = 10_000
+    make_rule(ada)
+    assert happen(ada, hops=most).state == "handled"
+    assert Notification.objects.get().hops == most + 1
+    monkeypatch.setenv("MOST_HOPS", str(most + 1))
+    with pytest.raises(ImproperlyConfigured, match="MOST_HOPS=3"):
+        runpy.run_path(configured.__file__)
 
 
 def test_data_that_does_not_fit_its_type_is_not_tried_again(ada: User) -> None:
