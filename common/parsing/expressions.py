@@ -34,6 +34,7 @@ TEXTS.update(
     expression_failed="%(error)s",
     expression_not_evaluated=_("This cannot be evaluated here (%(error)s)."),
     expression_number=_("This gives a number that JSON does not have (%(number)s)."),
+    json_value=_("This is not a value of JSON."),
 )
 
 
@@ -123,7 +124,7 @@ class _Interpreter(TreeInterpreter):
         return value
 
     def counted(self, value: Any) -> Any:
-        """Spend all that is written when this is. Raises Invalid and TypeError for what JSON does not have."""
+        """Spend all that is written when this is. Raises Invalid for what JSON does not have."""
         waiting = [value]
         while waiting:
             one = waiting.pop()
@@ -136,5 +137,5 @@ class _Interpreter(TreeInterpreter):
             elif isinstance(one, float) and not math.isfinite(one):
                 raise Invalid("expression_number", number=str(one))
             elif not isinstance(one, str | int | float | None):  # "&price", which is for functions only
-                raise TypeError
+                raise Invalid("json_value")
         return value
