@@ -216,19 +216,24 @@ def shown(value: Decimal) -> str:
 def _find(text: str) -> tuple[re.Match[str] | None, str]:
     """The match of the number, and its unit."""
     matches = sorted(_NUMBER.finditer(text[:_SEARCHED]), key=_is_passed_over)
-    for match in matches:
-        begin = match.start("digits")
-        if (match["times"] or "").strip() == "¢":
-            return match, "$"
-        if before := _BEFORE.search(text[max(0, match.start() - 10) : begin]):
-            return match, _CURRENCIES.get(before["unit"], before["unit"])
-        is_model = _MODEL.search(text, max(0, begin - 20), begin) and _NAME.search(text[max(0, begin - 30) : begin])
-        priced = (is_model and _behind(match)) or match
-        if after := _after(text, priced):
-            return priced, _CURRENCIES.get(after["unit"], after["unit"])
+    if price := next(filter(None, map(_priced, matches)), None):
+        return price
     first = _first(text, matches)
     other = _OTHER_UNIT.match(text, first.end()) if first else None
     return first, other[1] if other else ""
+
+
+def _priced(match: re.Match[str]) -> tuple[re.Match[str], str] | None:
+    """The match of a price and its currency, behind a product's number that looks like its first digits."""
+    text, begin = match.string, match.start("digits")
+    if (match["times"] or "").strip() == "¢":
+        return match, "$"
+    beside = _BEFORE.search(text[max(0, match.start() - 10) : begin])
+    if beside is None:
+        if _MODEL.search(text, max(0, begin - 20), begin) and _NAME.search(text[max(0, begin - 30) : begin]):
+            match = _behind(match) or match
+        beside = _after(text, match)
+    return (match, _CURRENCIES.get(beside["unit"], beside["unit"])) if beside else None
 
 
 def _is_passed_over(match: re.Match[str]) -> bool:

@@ -76,9 +76,7 @@ def _day(of: Day | None = None, **fields: Any) -> Day:
     """The day `of`, or a new one, with these fields. Raises ValueError if it is not in the calendar."""
     if fields.get("nth", 1) not in (1, 2, 3, 4, -1):
         raise NotUnderstood("every")
-    day = replace(of or Day(), **fields)
-    if day.is_of and day.every and day.every[1] == "years":
-        day = replace(day, month=12 if -1 in (day.nth, day.day) else 1)
+    day = replace(of or Day(), **fields).in_month_of_year
     if fields.get("day") == 0 or day.day > 31:
         raise ValueError
     if day.month and day.day > 0:

@@ -152,6 +152,13 @@ class Day:
         return bool(is_one) and not (self.every or self.until or self.shift)
 
     @property
+    def in_month_of_year(self) -> Day:
+        """Of each year, the first such day is in January, the last one in December."""
+        if not (self.is_of and self.every and self.every[1] == "years"):
+            return self
+        return replace(self, month=12 if -1 in (self.nth, self.day) else 1)
+
+    @property
     def is_month(self) -> bool:
         return self.month > 0 and not (self.day or self.nth)
 

@@ -233,6 +233,19 @@ class _Meaning:
     # Repeating.
 
     def _repeating(self, number: int, unit: str) -> Timing:
+        sentence = self.sentence
+        self._check_step(number, unit)
+        unit = self._leave_out(number, unit)
+        if unit in ELAPSED:
+            return self._within_day(number, unit)
+        if sentence.hours and not sentence.day:  # "every day from 9 to 17": each hour?
+            raise NotUnderstood("range", sentence.spans["hours"].text)
+        self._fits(not (sentence.day and sentence.is_past_midnight))  # it would be another weekday
+        is_cron = len(sentence.times) > 1 or (sentence.day and sentence.day.several)
+        return self._at_times(number, unit) if is_cron else self._repetition(number, unit)
+
+    def _check_step(self, number: int, unit: str) -> None:
+        """Whether a reminder can repeat so often."""
         sentence, day = self.sentence, self.sentence.day
         if sentence.offset:
             raise NotUnderstood("zone", sentence.timing)
@@ -242,14 +255,6 @@ class _Meaning:
             raise NotUnderstood("every", sentence.timing)
         if unit == "seconds":
             raise NotUnderstood("seconds")
-        unit = self._leave_out(number, unit)
-        if unit in ELAPSED:
-            return self._within_day(number, unit)
-        if sentence.hours and not sentence.day:  # "every day from 9 to 17": each hour?
-            raise NotUnderstood("range", sentence.spans["hours"].text)
-        self._fits(not (sentence.day and sentence.is_past_midnight))  # it would be another weekday
-        is_cron = len(sentence.times) > 1 or (sentence.day and sentence.day.several)
-        return self._at_times(number, unit) if is_cron else self._repetition(number, unit)
 
     def _leave_out(self, number: int, unit: str) -> str:
         """Narrow the day to the weekdays that remain. Returns the unit: days come weekly then."""
