@@ -143,7 +143,8 @@ def _last_day(of: Day, is_once: int = 0) -> Day:
 
 
 def _weekdays(pieces: list[Piece]) -> Day:
-    days = [piece.kinds[kind] for piece in pieces for kind in ("plural", "weekday", "weakday") if kind in piece.kinds]
+    kinds = ("plural", "weekday", "weakday", "firstday")
+    days = [piece.kinds[kind] for piece in pieces for kind in kinds if kind in piece.kinds]
     return Day(weekdays=tuple(sorted(set(days))), repeats=any("plural" in piece.kinds for piece in pieces))
 
 
@@ -287,6 +288,8 @@ def _hours(begin: Times, end: Times, pieces: list[Piece]) -> tuple[Clock, Clock]
     if "hod" in number.kinds and "dash" in dash.kinds and re.match(r"(?:at|um|a las?|@) ", until.text, re.IGNORECASE):
         return None
     first, last = begin[0], end[0]
+    if last.time <= first.time and number.end < dash.start and (dash.text, dash.end) == ("-", until.start):
+        raise NotUnderstood("range")  # "2pm -1h" may mean an hour before
     if first.is_open and last.has_half:
         halves = (first.in_half(True), first.in_half(False))
         first = next((one for one in halves if one.time < last.time), halves[0])

@@ -37,7 +37,7 @@ _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
 _FRACTIONS = {"1/2": 0.5, "1/4": 0.25, "3/4": 0.75}
 # They have every set of kinds that a token can have besides those of the words.
 _SAMPLES = """5km @daily Asia/Tokyo UTC+1 2026-12-24 10/12 13/13 1/2 31.12.2026 24.12. 9am 9:00 9h30 9.10 23.13 31.12
-31.99 1.5 3rd 5x 0 00 01 1 10 13 24 32 60 130 2026 2060"""
+31.99 9'30 1.5 3rd 5x 0 00 01 1 10 13 24 32 60 130 2026 2060"""
 
 
 @dataclass(frozen=True)
@@ -352,6 +352,7 @@ _READERS: Mapping[str | None, Any] = {
     "dotted": lambda text: _ymd(*(int(one or 0) for one in reversed(text.split(".")))),
     "half": _half,
     "clock": _clock,
+    "prime": lambda text: _clock(text, "prime"),
     "dot": _dot,
     "decimal": lambda text: {"decimal": float(text.replace(",", "."))},
     "ordinal": lambda text: {"nth": int(re.findall(r"\d+", text)[0])},

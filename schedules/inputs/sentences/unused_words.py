@@ -126,7 +126,7 @@ _UNKNOWN: Mapping[str, Callable[[Piece, Sentence], object]] = {
 }
 _BESIDE: Mapping[str, Callable[[Piece, Sentence], object]] = {
     "ordinary": lambda piece, sentence: (
-        piece.kinds.keys() == {"label"} and len(piece.text) > 2 and piece.text.isalpha()
+        piece.kinds.keys() <= {"label", "about", "partly"} and len(piece.text) > 2 and piece.text.isalpha()
     ),
     "large": lambda piece, sentence: (
         max(piece.kinds.get("digits", 0), piece.kinds.get("nth", 0)) > 31 and not piece.kinds.keys() & {"hhmm", "year"}
@@ -135,6 +135,7 @@ _BESIDE: Mapping[str, Callable[[Piece, Sentence], object]] = {
         not sentence.day and any(unit not in ELAPSED for _, unit in piece.kinds.get("length", ()))
     ),
     "yearless": lambda piece, sentence: "year" in piece.kinds and sentence.day and sentence.day.month,
+    "recurring": lambda piece, sentence: sentence.every,
     "share": lambda piece, sentence: sentence.every and piece.text.replace(" ", "") in _SHARES,
     "fit": lambda piece, sentence: (
         sentence.times
