@@ -78,17 +78,18 @@ class Mutant:
     def can_be_tried(self) -> bool:
         """Whether it compiles, with functions that close over the same names: else no function takes the new code."""
         try:
-            return _closures(self.mutated) == _closures(self.source)
+            changed = _closures(self.mutated)
         except SyntaxError:
             return False
+        return all(changed.get(function, names) == names for function, names in _closures(self.source).items())
 
 
 @lru_cache(4)
-def _closures(source: bytes) -> list[tuple[str, ...]]:
+def _closures(source: bytes) -> dict[tuple[str, int], tuple[str, ...]]:
     codes = [compile(source, "", "exec", dont_inherit=True)]
     for code in codes:
         codes += [inner for inner in code.co_consts if isinstance(inner, CodeType)]
-    return [code.co_freevars for code in codes]
+    return {(code.co_qualname, code.co_firstlineno): code.co_freevars for code in codes}
 
 
 def marked(path: str, source: bytes) -> bytes:
