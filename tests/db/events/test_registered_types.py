@@ -166,7 +166,7 @@ def test_a_process_keeps_few_schemas_ready(ada: User, monkeypatch: pytest.Monkey
         make_type(ada, name=f"order.p{number}", data_schema="{}")
         happen(ada, type=f"order.p{number}")
         kept.append(len(registered._ready))
-    assert kept == [1, 2, 1, 2, 1]
+    assert max(kept) == 2
 
 
 def test_a_type_is_made_changed_and_deleted_on_its_pages(browser: Client, ada: User) -> None:

@@ -19,11 +19,12 @@ from config.celery import app
 from events.intake import ledger
 from events.models import Event
 from events.pure.envelope import Envelope
-from jobs.checks.kind import JOB
+from jobs.models import Job
 from notifications.deliveries import outbox
 from notifications.deliveries.kind import DELIVERY
 from notifications.models import Channel, Delivery, Notification
-from tests.make import NOON, make_channel, make_delivery, make_user, taken
+from schedules.firing import fire
+from tests.make import NINE, NOON, make_channel, make_delivery, make_job_schedule, make_user, taken
 from work.broker import backlog as broker_module, fair_queue, wakes
 from work.engine import rescue
 
@@ -117,10 +118,21 @@ def test_a_kind_whose_messages_wait_is_not_published_again(broker: redis.Redis, 
     assert rescue.rescue()["published"] == 50
 
 
-def test_messages_of_jobs_are_counted_in_all_their_queues(settings: Settings) -> None:
-    settings.JOB_QUEUES = {"feed": "slow", "report": "large"}
-    assert rescue._queues(JOB) == {"jobs", "slow", "large"}
-    assert rescue._queues(DELIVERY) == {"deliveries"}
+def test_messages_of_jobs_are_counted_in_all_their_queues_and_those_of_others_are_not(
+    broker: redis.Redis, channel: Channel, settings: Settings
+) -> None:
+    settings.JOB_QUEUES = {"feed": "slow", "sample": "large"}
+    broker_module.mark()
+    make_job_schedule(channel.user, payload={"value": "seven"}, channels=[channel])
+    fire.fire_due(NINE)
+    for queue, published in (("jobs", 0), ("slow", 0), ("large", 0), ("deliveries", 1)):
+        Job.objects.update(wake_at=timezone.now() - timedelta(hours=1))
+        fill(broker, queue, 1)
+        assert rescue.rescue()["published"] == published
+        broker.delete(f"carillon:{queue}")
+    make_delivery(channel, wake_at=timezone.now() - timedelta(hours=1))
+    fill(broker, "slow", 1)
+    assert rescue.rescue()["published"] == 1
 
 
 @pytest.mark.parametrize(("due", "published"), [(20, 20), (21, 0)])

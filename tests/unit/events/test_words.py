@@ -18,7 +18,10 @@ from events.rules import words
         ({"digest_seconds": 3600}, "Gathered for 1 hour"),
         ({"digest_at": time(9, 30)}, "Gathered until 09:30"),
         ({"digest_seconds": 3600, "digest_count": 10}, "Gathered for 1 hour, or until there are 10"),
-        ({"digest_seconds": 3600, "digest_key": "data.shop"}, "Gathered for 1 hour, apart for each data.shop"),
+        (
+            {"digest_at": time(9), "digest_count": 10, "digest_key": "data.shop"},
+            "Gathered until 09:00, or until there are 10, apart for each data.shop",
+        ),
     ],
 )
 def test_a_rule_says_how_long_it_gathers(fields: dict[str, Any], said: str) -> None:
