@@ -101,7 +101,8 @@ def test_a_person_has_a_limited_number(api: Api, ada: User, body: dict[str, Any]
     gone = make_rule(ada, deleted_at="2026-06-01T12:00Z")
     assert api.post("/rules", body).status_code == 201
     for refused in (api.post("/rules", body), api.post(f"/rules/{gone.id}/restore")):
-        assert (refused.status_code, refused.json()["errors"][0]["field"]) == (422, "(body)")
+        [error] = refused.json()["errors"]
+        assert (refused.status_code, error["field"], error["code"]) == (422, "(body)", "limit_reached")
     assert Rule.objects.for_user(ada).count() == 1
 
 

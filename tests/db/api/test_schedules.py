@@ -269,7 +269,8 @@ def test_a_deleted_schedule_is_gone_until_it_is_restored(api: Api, made: Schedul
     assert api.get(f"/schedules/{made.id}").status_code == api("DELETE", f"/schedules/{made.id}").status_code == 404
     assert api.get("/schedules").json()["items"] == []
     settings.MOST_SCHEDULES = 0
-    assert api.post(f"/schedules/{made.id}/restore").status_code == 422
+    refused = api.post(f"/schedules/{made.id}/restore")
+    assert (refused.status_code, refused.json()["errors"][0]["code"]) == (422, "limit_reached")
     settings.MOST_SCHEDULES = 1
     assert api.post(f"/schedules/{made.id}/restore").json()["active"] is True
     assert api.post(f"/schedules/{made.id}/restore").status_code == 404

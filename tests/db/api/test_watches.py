@@ -128,7 +128,8 @@ def test_a_person_has_a_limited_number(api: Api, ada: User, body: dict[str, Any]
     gone = make_watch(ada, [], deleted_at="2026-06-01T12:00Z")
     assert api.post("/watches", body).status_code == 201
     for refused in (api.post("/watches", body), api.post(f"/watches/{gone.id}/restore")):
-        assert (refused.status_code, refused.json()["errors"][0]["field"]) == (422, "(body)")
+        [error] = refused.json()["errors"]
+        assert (refused.status_code, error["field"], error["code"]) == (422, "(body)", "limit_reached")
 
 
 def test_it_needs_the_scope_of_schedules(ada: User, body: dict[str, Any]) -> None:

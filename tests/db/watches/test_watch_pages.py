@@ -137,6 +137,15 @@ def test_deleting_cancels_what_is_not_sent_and_can_be_undone(browser: Client, ad
     assert changes.restore(watch.id).deadline is not None  # as if a ping had come now
 
 
+def test_nothing_is_restored_past_the_limit(browser: Client, ada: User, settings: Settings) -> None:
+    settings.MOST_WATCHES = 1
+    gone = make_watch(ada, [], deleted_at="2026-06-01T12:00Z")
+    make_watch(ada, [])
+    page = browser.post(f"/watches/{gone.id}/restore/", follow=True).content.decode()
+    assert changes.limit_reached() in page
+    assert Watch.objects.for_user(ada).count() == 1
+
+
 def test_a_grace_that_is_edited_after_a_long_silence_is_missed_at_the_next_tick(ada: User) -> None:
     watch = make_watch(ada, [], grace=7200)
     ping(watch)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from pytest_django import Settings
 
 from notifications.models import Notification
 from notifications.reasons import DeliveryCode
@@ -290,6 +291,19 @@ def test_of_what_repeats_one_time_is_moved_once_however_often_it_is_sent(
     assert Schedule.objects.count() == 2
     shown = {(row.clock.day, row.clock.hour): row.state for row in rows(browser, "/reminders/week/")}
     assert (shown[3, 9], shown[4, 9], shown[4, 16]) == ("skipped", "", "")
+
+
+def test_at_the_limit_of_reminders_all_times_are_moved_and_one_is_not(
+    noon: None, browser: Client, ada: User, settings: Settings
+) -> None:
+    settings.MOST_SCHEDULES = 1
+    schedule = make_schedule(ada, kind="daily", rule={"time": "09:00"}, time_zone="Europe/Berlin")
+    typed = {"date": "2026-06-03", "time": "16:00", "slot": "2026-06-03T07:00:00Z", "version": 1, "view": "week"}
+    for which, said in (("one", "as many as one person may have"), ("all", "is moved to")):
+        page = browser.post(f"/reminders/{schedule.id}/move/", typed | {which: ""}, follow=True).content.decode()
+        assert said in page
+    schedule.refresh_from_db()
+    assert (schedule.rule, Schedule.objects.count()) == ({"time": "16:00"}, 1)
 
 
 def test_reminders_that_do_not_fit_are_named_with_their_days(
