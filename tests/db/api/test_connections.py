@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.db.models import F
 from pytest_django import Settings
 
 from api.models import StoredAnswer
 from demo.receivers import HTTPReceiver
 from demo.receivers.github import GitHub, token
+from jobs.changes import connections as changes
 from jobs.models import Connection
 from people.models import User
 from tests.db.api.conftest import Api, wrong_fields
@@ -101,6 +103,22 @@ def test_an_older_version_is_refused(api: Api, ada: User) -> None:
     for method in ("PATCH", "DELETE"):
         refused = api(method, path, {"label": "Late"}, If_Match=tag)
         assert (refused.status_code, refused.json()["current"]["label"]) == (412, "Work")
+
+
+def test_a_change_during_the_question_to_its_source_is_not_overwritten(
+    api: Api, ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connection, ask = make_connection(ada), changes.ask_source
+
+    def renamed_meanwhile(*given: Any) -> Any:
+        Connection.objects.update(label="Theirs", version=F("version") + 1)
+        return ask(*given)
+
+    monkeypatch.setattr(changes, "ask_source", renamed_meanwhile)
+    refused = api("PATCH", f"/connections/{connection.id}", {"label": "Mine", "fields": {"token": token("grace")}})
+    assert (refused.status_code, refused.json()["code"]) == (409, "conflict")
+    connection.refresh_from_db()
+    assert (connection.label, connection.destination().secrets) == ("Theirs", {"token": token("ada")})
 
 
 def test_one_of_a_kind_that_is_no_longer_installed_is_neither_checked_nor_changed(api: Api, ada: User) -> None:

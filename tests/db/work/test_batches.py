@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
+from unittest.mock import Mock
 from uuid import UUID
 
 import pytest
@@ -213,6 +214,17 @@ def test_what_another_worker_has_taken_meanwhile_does_not_end_as_damaged(channel
     claiming._end_damaged(DELIVERY, Lease(id=delivery.id, token=uuid7()), ValueError())
     delivery.refresh_from_db()
     assert claim is not None and (delivery.state, delivery.lease_token) == ("sending", claim.token)
+
+
+def test_what_could_not_be_ended_as_damaged_is_in_nobodys_hands(
+    channel: Channel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    delivery = make_delivery(channel)
+    monkeypatch.setattr(claiming, "settle", Mock(side_effect=OperationalError))
+    with pytest.raises(OperationalError):
+        claiming._end_damaged(DELIVERY, Lease(id=delivery.id, token=uuid7()), ValueError())
+    delivery.refresh_from_db()
+    assert delivery.state == "pending"
 
 
 @pytest.mark.parametrize("committed", [True, False])

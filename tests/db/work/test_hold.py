@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from datetime import timedelta
+from unittest.mock import Mock
 from uuid import uuid4
 
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
+from django.db import OperationalError
 from django.test import Client
 from django.utils import timezone
 
@@ -112,6 +114,15 @@ def test_work_in_hand_is_waited_for(open_delivery: Delivery) -> None:
     assert not hold.release(hold.Choice.SKIP, math.inf)
     assert hold.is_on()
     assert hold.release(hold.Choice.SEND, math.inf)
+
+
+def test_what_was_not_kept_is_not_in_hand_either(open_delivery: Delivery, monkeypatch: pytest.MonkeyPatch) -> None:
+    hold.begin()
+    monkeypatch.setattr(hold, "write", Mock(side_effect=OperationalError))
+    with pytest.raises(OperationalError):
+        hold.release(hold.Choice.KEEP, math.inf)
+    open_delivery.refresh_from_db()
+    assert open_delivery.state == "pending"
 
 
 def test_a_release_that_takes_too_long_stays_on_hold(open_delivery: Delivery) -> None:

@@ -140,6 +140,14 @@ def test_a_removed_channel_that_is_behind_the_newest_changes_nothing() -> None:
     assert tried(notification) == [("Inbox", "cancelled"), ("Email", "pending")]
 
 
+def test_what_is_being_sent_to_a_removed_channel_is_waited_for() -> None:
+    notification, [inbox, _, _] = make_fired(escalate_after=5)
+    claim = taken(notification.deliveries.get().id)
+    changes.remove(inbox)
+    fallback.cancel_removed([claim.id])  # as one that was claimed since it was found
+    assert (fallback.advance(), tried(notification)) == (0, [("Inbox", "sending")])
+
+
 def test_after_the_last_channel_nothing_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     user = make_user()
     make_schedule(user, [make_channel(user)], in_order=True)
