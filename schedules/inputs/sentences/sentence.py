@@ -220,7 +220,8 @@ class Sentence:
         day = self.day or Day()
         if day.until and step == (1, "days"):
             return False
-        return day.is_dated or day.named_weekday is not None or (bool(day.weekdays) and step[1] != "weeks")
+        is_one = day.named_weekday is not None and not (day.month and step[1] == "years")
+        return day.is_dated or is_one or (bool(day.weekdays) and step[1] != "weeks")
 
     def _take_span(self) -> None:
         """From one day to another: weekdays, or when it starts and ends."""
