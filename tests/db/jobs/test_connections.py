@@ -153,6 +153,26 @@ def test_a_change_of_an_older_version_is_not_saved(browser: Client, ada: User) -
     assert connection.label == "Github"
 
 
+def test_a_change_during_the_question_to_its_source_is_not_overwritten(
+    browser: Client, ada: User, github: HTTPReceiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connection = make_connection(ada)
+    rename_during_question(monkeypatch)
+    assert "Somebody changed this connection" in edit(browser, connection, token=token("grace"))
+    connection.refresh_from_db()
+    assert (connection.label, connection.destination().secrets) == ("Theirs", {"token": token("ada")})
+
+
+def rename_during_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    ask = connections.ask_source
+
+    def ask_slowly(*given: Any) -> Any:
+        Connection.objects.update(label="Theirs", version=7)
+        return ask(*given)
+
+    monkeypatch.setattr(connections, "ask_source", ask_slowly)
+
+
 def test_a_check_says_what_came_of_it(browser: Client, ada: User, github: HTTPReceiver) -> None:
     connection = make_connection(ada)
     assert "works." in post(browser, f"/connections/{connection.id}/check/")
@@ -181,13 +201,7 @@ def test_a_check_says_nothing_of_secrets_that_were_entered_meanwhile(
     ada: User, github: HTTPReceiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     connection = make_connection(ada, secrets={"token": token("revoked")})
-    ask = connections.ask_source
-
-    def ask_slowly(*given: Any) -> Any:
-        Connection.objects.update(version=7)
-        return ask(*given)
-
-    monkeypatch.setattr(connections, "ask_source", ask_slowly)
+    rename_during_question(monkeypatch)
     assert connections.check(connection) is not None
     connection.refresh_from_db()
     assert connection.state == "working"
