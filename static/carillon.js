@@ -21,6 +21,10 @@ document.querySelector("main [aria-invalid=true]")?.focus();
 // Tabs that do not fit scroll: begin with the current one, and a part of the one before it.
 const tab = document.querySelector(".tabs [aria-current]");
 if (tab) tab.parentElement.scrollLeft = tab.offsetLeft - tab.parentElement.offsetLeft - 48;
+// Tab shows the whole of one that is cut off. Not the mouse: its click would miss what moves.
+tab?.parentElement.addEventListener("focusin", ({ target }) => {
+  if (target.matches(":focus-visible")) target.scrollIntoView({ block: "nearest", inline: "nearest" });
+});
 
 // Only a chosen channel has a position.
 const showPosition = ({ form, value, checked }) => {

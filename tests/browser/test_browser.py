@@ -151,4 +151,9 @@ def test_the_navigation_is_one_line_and_shows_each_entry_that_has_the_focus(page
     page.goto(f"{site.url}/counters/")
     assert len({entry.bounding_box()["y"] for entry in tabs.all()}) == 1  # type: ignore[index]
     expect(tabs.last).to_be_in_viewport(ratio=0.9)
+    tabs.last.focus()
+    for tab in reversed(tabs.all()[:-1]):
+        page.keyboard.press("Shift+Tab")
+        expect(tab).to_be_focused()
+        expect(tab).to_be_in_viewport(ratio=0.9)
     fits(page)
