@@ -18,8 +18,8 @@ _DAY = timedelta(days=1)
 _MORNING_BEGINS = "05:00"
 # The fields of a sentence that do not go together with one.
 _EXCLUDED = {
-    "wait": ("day", "every", "shorthand", "ends", "starts"),
-    "shorthand": ("every", "day", "times", "part", "hours"),
+    "wait": ("day", "every", "shorthand", "ends", "starts", "without"),
+    "shorthand": ("every", "day", "times", "part", "hours", "without"),
 }
 
 
@@ -77,7 +77,7 @@ class _Meaning:
             return self._in_window(sentence.shorthand)
         if sentence.every:
             return self._in_window(self._repeating(*sentence.every))
-        if sentence.ends or sentence.starts:
+        if sentence.ends or sentence.starts or sentence.without:
             raise NotUnderstood("until-once", sentence.timing)
         return self._once()
 
