@@ -77,7 +77,7 @@ class _Meaning:
             return self._in_window(sentence.shorthand)
         if sentence.every:
             return self._in_window(self._repeating(*sentence.every))
-        if sentence.ends or sentence.starts or sentence.without:
+        if any((sentence.ends, sentence.starts, sentence.without)):
             raise NotUnderstood("until-once", sentence.timing)
         return self._once()
 
