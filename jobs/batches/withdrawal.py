@@ -43,6 +43,8 @@ def cancel(batch: Batch) -> None:
     Its parts are cancelled by `cancel_parts`, a few at a time, because there may be a million deliveries.
     """
     Batch.objects.filter(id=batch.id, cancelled_at=None).update(cancelled_at=Now(), ended_at=None)
+    # Where all checks have ended, their messages may still wait: so each part comes up once.
+    batch.parts.filter(pending=0).update(pending=1)
     manual.cancel(Batch, [batch.id], Reason(DeliveryCode.CANCELLED))
 
 
