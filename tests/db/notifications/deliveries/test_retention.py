@@ -127,7 +127,7 @@ def make_slot(schedule: Schedule, days: float, **fields: Any) -> Occurrence:
 
 
 def test_slots_are_kept_for_a_year_and_the_newest_of_each_reminder_for_good(ada: User, inbox: Channel) -> None:
-    daily, yearly = (make_schedule(ada, [inbox]) for _ in range(2))
+    daily, yearly = (make_schedule(ada, [inbox], now=timezone.now()) for _ in range(2))
     make_slot(daily, OLD + 1)
     kept = [make_slot(daily, OLD), make_slot(yearly, OLD + 2), make_slot(daily, RECENT, reason="manual")]
     assert SLOTS.count() == 1
@@ -138,7 +138,7 @@ def test_slots_are_kept_for_a_year_and_the_newest_of_each_reminder_for_good(ada:
 def test_how_often_a_reminder_rang_is_shown_when_its_slots_are_not_kept(
     client: Client, ada: User, inbox: Channel
 ) -> None:
-    daily = make_schedule(ada, [inbox])
+    daily = make_schedule(ada, [inbox], now=timezone.now())
     Schedule.objects.filter(id=daily.id).update(fired_count=1204)
     make_slot(daily, OLD + 1)
     make_slot(daily, OLD)
