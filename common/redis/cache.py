@@ -32,7 +32,7 @@ class Cache(RedisCache):
         # JSON instead of pickle: writing to Redis must not allow running code here.
         super().__init__(server, params | {"OPTIONS": client.options(server) | {"serializer": json}})
         self._ask = partial(client.ask, server)
-        self._here = LocMemCache(server, {"OPTIONS": {"MAX_ENTRIES": _MOST_HERE}})
+        self._here = LocMemCache(server, params | {"OPTIONS": {"MAX_ENTRIES": _MOST_HERE}})
 
     # While Redis does not answer, this process's own cache does.
     add, get, set, delete = map(_either, ("add", "get", "set", "delete"))
