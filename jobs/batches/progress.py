@@ -6,7 +6,7 @@ Progress is kept by parts of an audience: see `Part`. A task counts the open par
 import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
@@ -171,14 +171,19 @@ UPDATE jobs_part p
        dropped = c.dropped, counted_at = now()
   FROM counted c WHERE p.id = c.id
 """  # noqa: S608 - constants only
+UNCANCELLED = datetime(1970, 1, 1, tzinfo=UTC)
+"""`counted_at` of a part whose batch is cancelled, until what waits of it is cancelled, too. 'epoch' in SQL."""
 # Those counted last come last: so all of a large batch have their turn.
-_COUNT_OPEN = _COUNT.format(which="b.ended_at IS NULL AND p.pending + p.processing > 0")
-_COUNT_ONE = _COUNT.format(which="b.id = %(batch)s AND (p.pending + p.processing + p.failed > 0)")
+_COUNT_OPEN = _COUNT.format(which="b.ended_at IS NULL AND p.pending + p.processing > 0 AND p.counted_at > 'epoch'")
+_COUNT_ONE = _COUNT.format(
+    which="b.id = %(batch)s AND p.pending + p.processing + p.failed > 0 AND p.counted_at > 'epoch'"
+)
 _COUNT_THESE = _COUNT.format(which="p.id = ANY(%(parts)s::bigint[])")
 _END = """
 UPDATE jobs_batch b SET ended_at = now()
  WHERE ended_at IS NULL AND state NOT IN ('pending', 'telling')
-   AND NOT EXISTS (SELECT FROM jobs_part p WHERE p.batch_id = b.id AND p.pending + p.processing > 0)
+   AND NOT EXISTS (SELECT FROM jobs_part p
+                    WHERE p.batch_id = b.id AND (p.pending + p.processing > 0 OR p.counted_at = 'epoch'))
 RETURNING id, size, reached
 """
 
