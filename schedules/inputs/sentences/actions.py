@@ -288,8 +288,10 @@ def _hours(begin: Times, end: Times, pieces: list[Piece]) -> tuple[Clock, Clock]
     if "hod" in number.kinds and "dash" in dash.kinds and re.match(r"(?:at|um|a las?|@) ", until.text, re.IGNORECASE):
         return None
     first, last = begin[0], end[0]
-    if last.time <= first.time and number.end < dash.start and (dash.text, dash.end) == ("-", until.start):
-        raise NotUnderstood("range")  # "2pm -1h" may mean an hour before
+    is_signed = number.end < dash.start and (dash.text, dash.end) == ("-", until.start) and last.time <= first.time
+    forms = {re.sub(r"^\D+|\d", "", one.text) for one in (number, until)}
+    if is_signed and not last.has_half and len(forms) > 1:
+        raise NotUnderstood("range")  # "2pm -1h" may mean an hour before, "22h -6h" does not
     if first.is_open and last.has_half:
         halves = (first.in_half(True), first.in_half(False))
         first = next((one for one in halves if one.time < last.time), halves[0])
