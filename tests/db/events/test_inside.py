@@ -214,7 +214,7 @@ def test_all_that_carillon_emits_fits_its_schema(ada: User) -> None:
     fire.fire_due(NINE)
     assert set(recorded(ada)) == set(types.FROM_CHANGES)
     handle_all()
-    assert set(Event.objects.values_list("state", flat=True)) == {"handled"}
+    assert set(Event.objects.values_list("state", "hops")) == {("handled", 0)}
 
 
 def test_what_does_not_fit_its_schema_does_not_go_out_and_stops_nothing_else(
