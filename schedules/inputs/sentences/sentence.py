@@ -233,7 +233,8 @@ class Sentence:
             self.day = Day(weekdays=days, repeats=True)
             self.every = (1, "weeks") if self.every == (1, "days") else self.every
         else:
-            if self.every and self.every[1] == "years" and not last.is_dated:
+            shorter = {"years", "months"} if last.month == self.day.month else {"years"}
+            if self.every and self.every[1] in shorter and not last.is_dated:
                 raise NotUnderstood("unfit", self.timing)  # "every year from 3 to 5 December"
             self.starts, self.ends, self.day = replace(self.day, until=None), last, None
 
