@@ -215,7 +215,7 @@ def shown(value: Decimal) -> str:
 
 def _find(text: str) -> tuple[re.Match[str] | None, str]:
     """The match of the number, and its unit."""
-    matches = sorted(_NUMBER.finditer(text[:_SEARCHED]), key=_is_passed_over)
+    matches = sorted(_NUMBER.finditer(text, 0, _SEARCHED), key=_is_passed_over)
     if price := next(filter(None, map(_priced, matches)), None):
         return price
     first = _first(text, matches)

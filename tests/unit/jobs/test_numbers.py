@@ -344,6 +344,7 @@ def test_a_stated_mark_leaves_no_doubt(text: str) -> None:
         ("99¢", "$"),
         ("iPhone 15 – 799 €", "EUR"),
         ("3 apples", ""),
+        (f"{'-' * 19_997}799 €", "EUR"),  # a price at the end of what is searched
     ],
 )
 def test_a_number_has_its_unit(text: str, unit: str) -> None:
