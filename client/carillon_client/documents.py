@@ -418,7 +418,7 @@ class SentMessage(TypedDict):
 
 
 class Batch(TypedDict):
-    """Counts deliveries; of an audience's jobs, the jobs.
+    """Counts deliveries; of an audience's jobs, the jobs, each with its message.
 
     The fields from `title` on are of batches for an audience, null for others. People who are not told yet are
     `pending`. Of a topic whose owner is not staff, people are counted instead of deliveries."""

@@ -6,7 +6,7 @@ Progress is kept by parts of an audience: see `Part`. A task counts the open par
 import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -78,7 +78,7 @@ def record(batches: Iterable[NewBatch]) -> list[Wake]:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Counts of a batch by state. It counts deliveries; of a batch of jobs, the jobs.
+    """Counts of a batch by state. It counts deliveries; of a batch of jobs, the jobs, each with its message.
 
     `is_complete`: nobody is left to notify, so that none at all means the end of it.
     """
@@ -148,9 +148,16 @@ SELECT p.id, CASE WHEN d.state = 'pending' AND d.wake_at IS NULL THEN 'delivered
   JOIN notifications_notification n ON n.batch_id = p.batch_id AND n.user_id BETWEEN p.first AND p.last
   JOIN notifications_delivery d ON d.notification_id = n.id WHERE p.job_kind = ''
 """
+# A job has not ended before its message, which may wait for the morning.
 _COUNT_JOBS = """
-SELECT p.id, j.state FROM chosen p
-  JOIN jobs_job j ON j.batch_id = p.batch_id AND j.user_id BETWEEN p.first AND p.last WHERE p.job_kind <> ''
+SELECT p.id, coalesce(message.state, j.state) FROM chosen p
+  JOIN jobs_job j ON j.batch_id = p.batch_id AND j.user_id BETWEEN p.first AND p.last
+  CROSS JOIN LATERAL (
+      SELECT min(d.state) AS state
+        FROM notifications_notification n JOIN notifications_delivery d ON d.notification_id = n.id
+       WHERE n.batch_id = j.batch_id AND n.user_id = j.user_id
+         AND (d.state = 'sending' OR d.state = 'pending' AND d.wake_at IS NOT NULL)
+  ) message WHERE p.job_kind <> ''
 """
 _COUNT = f"""
 WITH chosen AS MATERIALIZED (
@@ -171,19 +178,14 @@ UPDATE jobs_part p
        dropped = c.dropped, counted_at = now()
   FROM counted c WHERE p.id = c.id
 """  # noqa: S608 - constants only
-UNCANCELLED = datetime(1970, 1, 1, tzinfo=UTC)
-"""`counted_at` of a part whose batch is cancelled, until what waits of it is cancelled, too. 'epoch' in SQL."""
 # Those counted last come last: so all of a large batch have their turn.
-_COUNT_OPEN = _COUNT.format(which="b.ended_at IS NULL AND p.pending + p.processing > 0 AND p.counted_at > 'epoch'")
-_COUNT_ONE = _COUNT.format(
-    which="b.id = %(batch)s AND p.pending + p.processing + p.failed > 0 AND p.counted_at > 'epoch'"
-)
+_COUNT_OPEN = _COUNT.format(which="b.ended_at IS NULL AND p.pending + p.processing > 0")
+_COUNT_ONE = _COUNT.format(which="b.id = %(batch)s AND (p.pending + p.processing + p.failed > 0)")
 _COUNT_THESE = _COUNT.format(which="p.id = ANY(%(parts)s::bigint[])")
 _END = """
 UPDATE jobs_batch b SET ended_at = now()
  WHERE ended_at IS NULL AND state NOT IN ('pending', 'telling')
-   AND NOT EXISTS (SELECT FROM jobs_part p
-                    WHERE p.batch_id = b.id AND (p.pending + p.processing > 0 OR p.counted_at = 'epoch'))
+   AND NOT EXISTS (SELECT FROM jobs_part p WHERE p.batch_id = b.id AND p.pending + p.processing > 0)
 RETURNING id, size, reached
 """
 

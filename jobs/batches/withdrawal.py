@@ -42,19 +42,16 @@ def cancel(batch: Batch) -> None:
 
     Its parts are cancelled by `cancel_parts`, a few at a time, because there may be a million deliveries.
     """
-    is_new = Batch.objects.filter(id=batch.id, cancelled_at=None).update(cancelled_at=Now(), ended_at=None)
-    if is_new and batch.job_kind:  # where all checks have ended, their messages may still wait
-        batch.parts.update(counted_at=progress.UNCANCELLED)
+    Batch.objects.filter(id=batch.id, cancelled_at=None).update(cancelled_at=Now(), ended_at=None)
     manual.cancel(Batch, [batch.id], Reason(DeliveryCode.CANCELLED))
 
 
 def cancel_parts() -> int:
     """Cancel what waits in some parts of cancelled batches. Returns how many parts."""
-    is_waiting = Q(pending__gt=0) | Q(counted_at=progress.UNCANCELLED)
-    cancelled = Part.objects.filter(is_waiting, batch__ended_at=None, batch__cancelled_at__isnull=False)
+    cancelled = Part.objects.filter(batch__ended_at=None, batch__cancelled_at__isnull=False, pending__gt=0)
     parts = list(cancelled[: progress.PARTS_A_TICK])
     for part in parts:
-        with transaction.atomic():  # a part is not chosen again once none of its jobs waits
+        with transaction.atomic():  # whose locks and marks `_withdraw` needs until its end
             _withdraw(Q(batch_id=part.batch_id, user__gte=part.first, user__lte=part.last), DeliveryCode.CANCELLED)
     progress.count_parts(part.id for part in parts)
     return len(parts)

@@ -18,10 +18,11 @@ from jobs.checks.kind import JOB
 from jobs.models import Batch, Connection, Job, Leaver
 from jobs.reasons import JobCode
 from notifications.models import Delivery, Notification
+from notifications.reasons import DeliveryCode
 from people.models import User
 from schedules.firing import fire
 from schedules.models import Occurrence, Schedule
-from tests.make import NINE, check, make_channel, make_schedule, make_user, send_now
+from tests.make import NINE, check, make_channel, make_schedule, make_user, send_now, taken
 from work.broker import wakes
 from work.engine import claim, runner
 
@@ -249,23 +250,42 @@ def test_a_worker_that_dies_while_it_cancels_a_part_leaves_nothing_of_it_to_be_s
     assert (waiting.state, Delivery.objects.get().state) == ("cancelled", "cancelled")
 
 
-@pytest.mark.parametrize("is_counted", [True, False])
-def test_what_waits_where_all_checks_have_ended_is_cancelled_too(staff: User, is_counted: bool) -> None:
+@pytest.mark.parametrize("cause", ["batch", "reminder"])
+def test_what_waits_where_all_checks_have_ended_is_cancelled_too(staff: User, cause: str) -> None:
     make_reader()
     batch = tell(announce(staff, job_kind="sample", job_payload={"value": "seven"}))
     assert check(Job.objects.get()).state == "decided"
-    if is_counted:
-        batches.count_again(batch)
-    withdrawal.cancel(batch)
-    for _ in range(2):  # its owner looks at the page, and of a large batch other parts come first
-        batches.count_again(batch)
-        batches.count_open()
+    batches.count_again(batch)  # its owner looks at the page
+    batches.count_open()
+    batch.refresh_from_db()
+    assert (batch.ended_at, progress(batch)) == (None, Progress(1, 0, 0, 0, 0))
+    if cause == "batch":
+        withdrawal.cancel(batch)
+    else:
+        assert batch.origin_id is not None
+        withdrawal.withdraw([], DeliveryCode.PAUSED, announced=[batch.origin_id])
+    batches.count_again(batch)
+    batches.count_open()
     assert withdrawal.cancel_parts() == 1
     assert (Delivery.objects.get().state, withdrawal.cancel_parts()) == ("cancelled", 0)
     batches.count_open()
     withdrawal.cancel(batch)  # again, by the API
     batch.refresh_from_db()
     assert (batch.ended_at is not None, progress(batch)) == (True, Progress(0, 0, 1, 0, 0))
+
+
+def test_a_check_ends_in_its_batch_with_its_messages(staff: User) -> None:
+    make_channel(make_reader(), "email")
+    batch = tell(announce(staff, job_kind="sample", job_payload={"value": "seven"}))
+    assert check(Job.objects.get()).state == "decided"
+    first, second = Delivery.objects.order_by("-channel__provider")
+    taken(second.id)
+    batches.count_open()
+    assert progress(batch) == Progress(1, 0, 0, 0, 0)
+    send_now(first.id)
+    batches.count_open()
+    batch.refresh_from_db()
+    assert (batch.ended_at, progress(batch)) == (None, Progress(0, 1, 0, 0, 0))
 
 
 def test_one_that_was_cancelled_while_a_worker_had_it_tells_nobody(staff: User) -> None:
